@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import reluflow.papers
-from reluflow.experiments.sources import code_fingerprint
-from reluflow.experiments.store import fingerprint
 from reluflow.papers.figure import Size
 from reluflow.papers.registry import all_entries, load_figure
+from reluflow.papers.sources import code_fingerprint
+from reluflow.papers.store import fingerprint
 
 ENTRIES = {entry.key: entry for entry in all_entries()}
 FOLDER = Path(reluflow.papers.__file__).parent

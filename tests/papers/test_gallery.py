@@ -73,9 +73,12 @@ def test_verdicts_are_words(page):
         assert words in text
     assert "Measured 3; expected 3." in text
     assert "reluflow reproduce lyu2021/fig93" in text
-    assert "3 figures and tables, 6 claims: 2 hold, 2 do not (2 of these known and explained), 2 not decided" in text
+    assert (
+        "3 figures and tables. Of 4 statements of the papers 2 hold, 2 do not (2 of these known and explained)" in text
+    )
+    assert "Of 2 statements of ours 2 are open." in text
     assert "1 could not be made." in text
-    assert "(claims: 1 holds ✓, 1 does not ✗, 1 open ?)" in text
+    assert "(the paper's statements: 1 holds, 1 does not; ours: 1 is open)" in text
 
 
 def test_pictures_have_words_and_links_lead_somewhere(page):

@@ -1,16 +1,17 @@
 """One figure that fails does not lose the others; what was made is written and read back."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from papers import toy_figures as toys
 from reluflow.errors import InvalidInputError, MissingExtraError
-from reluflow.experiments.store import ResultStore
 from reluflow.papers.claims_table import claims_markdown
 from reluflow.papers.figure import Size
 from reluflow.papers.registry import load_figure
 from reluflow.papers.reproduction import merged, read_record, reproduce, reproduce_all, write_record
+from reluflow.papers.store import ResultStore
 
 
 @pytest.fixture
@@ -78,9 +79,11 @@ def test_alone_the_error_is_raised(tmp_path):
 def test_the_record_comes_back(tmp_path, store):
     made = list(reproduce_all([toys.toy_entry("fig93"), toys.toy_entry("fig9")], Size.FULL, tmp_path, store=store))
     write_record(made, tmp_path)
-    assert read_record(tmp_path) == tuple(made)
+    assert read_record(tmp_path) == tuple(replace(item, seconds=0.0) for item in made)
     record = json.loads((tmp_path / "results.json").read_text())["reproductions"][0]
     assert record["files"] == ["lyu2021/toy.png", "lyu2021/toy.html"]
+    assert "seconds" not in record, "27 of 48 said 0.0: how long it took to look at kept results again"
+    assert record["computing_seconds"] == made[0].computing_seconds
     assert record["command"] == "reluflow reproduce lyu2021/fig93 --full"
     assert read_record(tmp_path / "elsewhere") == ()
     (tmp_path / "results.json").write_text('{"reproductions": [{"key": 1}]}')
@@ -101,10 +104,21 @@ def test_markdown_of_the_claims(tmp_path, store):
     text = claims_markdown(reproduce_all(entries, Size.QUICK, tmp_path))
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert len(rows) == 4
-    assert all(row.replace("\\|", "").count("|") == 8 for row in rows)
+    assert all(row.replace("\\|", "").count("|") == 9 for row in rows)
     assert "| ✗ no (known) | the proof drops a term |" in text
     assert "| ? open | the quick size stops before |" in text
     assert "| not made | This figure needs jax" in text
-    assert (
-        "Of 3 claims on 2 figures and tables 1 hold, 1 do not (1 of these known and explained) and 1 are open" in text
-    )
+    assert "The papers make 2 statements on 2 figures and tables: 1 hold, 1 do not (1 of these known and" in text
+    assert "Beside them stand 1 statements of ours, of which 0 hold." in text
+
+
+def test_a_record_from_before_claims_named_their_source_is_read(tmp_path, store):
+    made = list(reproduce_all([toys.toy_entry("fig93")], Size.QUICK, tmp_path, store=store))
+    path = write_record(made, tmp_path)
+    record = json.loads(path.read_text())
+    for claim, is_ours in zip(record["reproductions"][0]["claims"], (False, False, True), strict=True):
+        del claim["source"]
+        claim["ours"] = is_ours
+    record["reproductions"][0]["seconds"] = 0.0
+    path.write_text(json.dumps(record))
+    assert [claim.source for claim in read_record(tmp_path)[0].claims] == ["the paper", "the paper", "ours"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.errors import MissingExtraError
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.registry import Entry
 
@@ -22,37 +22,46 @@ class Settings:
     words: str = ODD
 
 
+@dataclass(frozen=True, eq=False)
+class Found:
+    values: np.ndarray
+
+
 computed = []  # the keys of the figures that were computed and not taken from the store
 
 
-def compute(settings, workbench):
+def compute(settings, workbench) -> Found:
     computed.append(workbench.name)
     workbench.progress(0.5, "half")
-    return {"values": np.arange(settings.width) ** 2}
+    return Found(np.arange(settings.width) ** 2)
 
 
-def interrupted(settings, workbench):
+def interrupted(settings, workbench) -> Found:
     raise KeyboardInterrupt
 
 
-def without_jax(settings, workbench):
+def without_jax(settings, workbench) -> Found:
     raise MissingExtraError("This figure needs jax, which is not installed: pip install 'reluflow[jax]'.")
 
 
-def broken(settings, workbench):
+def broken(settings, workbench) -> Found:
     raise ZeroDivisionError("a bug <here>")
 
 
 def claims(settings, results):
     return (
-        Claim.equal(f"there are as many values as neurons, {ODD}", len(results["values"]), settings.width),
-        Claim.above("the published bound holds", -1.0, 0.0, finding=True, why="the proof drops a term"),
-        Claim("the limit is reached", None, "not run", "0", why="the quick size stops before"),
+        Claim.equal(
+            f"there are as many values as neurons, {ODD}", len(results.values), settings.width, source="Sec. 2"
+        ),
+        Claim.above(
+            "the published bound holds", -1.0, 0.0, finding=True, why="the proof drops a term", source="Lemma 3"
+        ),
+        Claim("the limit is reached", None, "not run", "0", why="the quick size stops before", source=OURS),
     )
 
 
 def failing_claims(settings, results):
-    return (Claim.below("the loss vanishes", 0.5, 0.1),)
+    return (Claim.below("the loss vanishes", 0.5, 0.1, source="Sec. 2"),)
 
 
 def draw(settings, results, folder):

@@ -1,22 +1,25 @@
-"""Claim: one statement of a paper, what was measured, and whether it holds."""
+"""Claim: one statement about a figure, who makes it, what was measured, and whether it holds."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from reluflow.errors import InvalidInputError
-from reluflow.experiments.store import as_plain
+from reluflow.papers.store import as_plain
 from reluflow.theory.comparison import Comparison, at_least, at_most, equals, worst_compared
 
 Number = float | int
 Measurement = float | int | str | tuple[float, ...]
 
+OURS = "ours"  # the source of a statement that the paper does not make
+
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of a paper about a figure, judged from a computation.
+    """One statement about a figure, judged from a computation.
 
     Parameters
     ----------
@@ -33,13 +36,15 @@ class Claim:
     finding
         Whether its failure is known and explained in `why`: a published statement that does not reproduce. It is
         shown with a cross like any other and does not make the command fail.
-    ours
-        Whether the statement is our own, a check or a sharper form that the paper does not make.
+    source
+        Who makes the statement: the place in the paper, such as "Sec. 6" or "Fig. 2, caption", or `OURS` for a check
+        or a sharper form that the paper does not make.
 
     Examples
     --------
-    >>> Claim.below("the loss vanishes", 0.2, 0.1).holds
-    False
+    >>> claim = Claim.below("the loss vanishes", 0.2, 0.1, source="Sec. 4")
+    >>> claim.holds, claim.is_ours
+    (False, False)
     """
 
     text: str
@@ -48,7 +53,8 @@ class Claim:
     expected: Measurement
     why: str = ""
     finding: bool = False
-    ours: bool = False
+    _: KW_ONLY
+    source: str
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "holds", None if self.holds is None else bool(self.holds))
@@ -57,10 +63,20 @@ class Claim:
             object.__setattr__(self, name, tuple(value) if isinstance(value, list) else value)
         if not self.text.strip():
             raise InvalidInputError("`text` of a claim must be a sentence, got none.")
+        if not self.source.strip():
+            raise InvalidInputError(
+                f"`source` must name the place in the paper, or be OURS for a statement of our own, got none for "
+                f"{self.text!r}."
+            )
         if (self.finding or self.holds is None) and not self.why:
             raise InvalidInputError(
                 f"`why` must say why for a finding or an undecided claim, got none for {self.text!r}."
             )
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the paper does not make the statement."""
+        return self.source == OURS
 
     @property
     def is_failure(self) -> bool:
@@ -71,7 +87,7 @@ class Claim:
     def remark(self) -> str:
         """`why` with its opening: beside a statement that holds it is what one should know, not a reason against it.
 
-        >>> Claim.below("no run diverges", 0, 0, why="Some draws would.").remark
+        >>> Claim.below("no run diverges", 0, 0, why="Some draws would.", source=OURS).remark
         'Note: Some draws would.'
         """
         return f"{'Note' if self.holds else 'Why'}: {self.why}" if self.why else ""
@@ -113,6 +129,55 @@ class Claim:
         """Two counts that must be the same."""
         counts = worst_compared(int(measured), "equals", int(expected))
         return cls(text, counts.holds, int(measured), int(expected), **words)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many statements there are, and of these how many hold, do not (some of them known), and are open."""
+
+    total: int
+    holding: int
+    failing: int
+    known: int
+    undecided: int
+
+    @classmethod
+    def of(cls, claims: Iterable[Claim]) -> Tally:
+        """Count statements."""
+        every = tuple(claims)
+        failing = [claim for claim in every if claim.holds is False]
+        return cls(
+            len(every),
+            sum(claim.holds is True for claim in every),
+            len(failing),
+            sum(claim.finding for claim in failing),
+            sum(claim.holds is None for claim in every),
+        )
+
+    @property
+    def in_words(self) -> str:
+        """The counts that are not 0.
+
+        >>> Tally(5, 3, 1, 1, 1).in_words, Tally(0, 0, 0, 0, 0).in_words
+        ('3 hold, 1 does not, 1 is open', 'none')
+        """
+        one, several = ("holds", "does not", "is open"), ("hold", "do not", "are open")
+        counts = (self.holding, self.failing, self.undecided)
+        parts = [
+            f"{count} {one[place] if count == 1 else several[place]}" for place, count in enumerate(counts) if count
+        ]
+        return ", ".join(parts) or "none"
+
+
+def tallies(claims: Iterable[Claim]) -> tuple[Tally, Tally]:
+    """The paper's statements and ours, counted apart.
+
+    >>> both = tallies([Claim("x", True, 1, 1, source="Sec. 2"), Claim("y", False, 1, 2, source=OURS)])
+    >>> [tally.in_words for tally in both]
+    ['1 holds', '1 does not']
+    """
+    every = tuple(claims)
+    return Tally.of(claim for claim in every if not claim.is_ours), Tally.of(claim for claim in every if claim.is_ours)
 
 
 def in_words(value: Measurement) -> str:

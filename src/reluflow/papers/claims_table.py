@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reluflow.data.atomic import replacing
-from reluflow.papers.claim import Claim, in_words
+from reluflow.formulas import in_table
+from reluflow.papers.claim import Claim, in_words, tallies
 from reluflow.papers.figure import Size
 from reluflow.papers.registry import papers
 from reluflow.papers.reproduction import Reproduction
@@ -20,10 +21,10 @@ def claims_markdown(made: Iterable[Reproduction]) -> str:
     Examples
     --------
     >>> from reluflow.papers.figure import Size
-    >>> claim = Claim.below("the loss stays small", 0.01, 0.03)
+    >>> claim = Claim.below("the loss stays small", 0.01, 0.03, source="Fig. 1, caption")
     >>> item = Reproduction("lyu2021/fig1", "Figure 1", "", Size.QUICK, {}, claims=(claim,), computing_seconds=2.0)
     >>> print(claims_markdown([item]).splitlines()[-1])
-    | `fig1` | the loss stays small | 0.01 | at most 0.03 | ✓ yes |  | quick, 2.0 s |
+    | `fig1` | the loss stays small | Fig. 1, caption | 0.01 | at most 0.03 | ✓ yes |  | quick, 2.0 s |
     """
     items = tuple(made)
     lines = [_opening(items)]
@@ -32,12 +33,12 @@ def claims_markdown(made: Iterable[Reproduction]) -> str:
         if not chosen:
             continue
         lines += ["", f"## {words} [{paper}]", ""]
-        lines += ["| figure | the paper says | measured | expected | holds | why | run |", "| --- " * 7 + "|"]
+        lines += ["| figure | statement | source | measured | expected | holds | why | run |", "| --- " * 8 + "|"]
         for item in chosen:
             size = f"{item.size}, {_seconds(item.computing_seconds)}"
             name = f"`{item.key.partition('/')[2]}`"
             if item.problem:
-                lines.append(_row(name, "", "", "", "not made", item.problem, size))
+                lines.append(_row(name, "", "", "", "", "not made", item.problem, size))
             lines += [_claim_row(name, claim, size) for claim in item.claims]
     return "\n".join(lines) + "\n"
 
@@ -52,9 +53,7 @@ def write_claims_table(made: Iterable[Reproduction], path: Path) -> Path:
 
 
 def _opening(items: tuple[Reproduction, ...]) -> str:
-    claims = [claim for item in items for claim in item.claims]
-    failing = [claim for claim in claims if claim.holds is False]
-    open_ones = sum(claim.holds is None for claim in claims)
+    papers_own, ours = tallies(claim for item in items for claim in item.claims)
     quick = [item.key for item in items if item.size is Size.QUICK]
     sizes = (
         "Everything was run at full size." if not quick else f"At quick size, as their rows say: {', '.join(quick)}."
@@ -63,9 +62,10 @@ def _opening(items: tuple[Reproduction, ...]) -> str:
         sizes = "Everything was run at quick size."
     return (
         "# Reproductions\n\n"
-        f"Of {len(claims)} claims on {len(items)} figures and tables {sum(c.holds is True for c in claims)} hold, "
-        f"{len(failing)} do not ({sum(c.finding for c in failing)} of these known and explained) and {open_ones} are "
-        f"open at the size run. {sizes} `reluflow reproduce --all --full --table FILE.md` writes this page."
+        f"The papers make {papers_own.total} statements on {len(items)} figures and tables: {papers_own.holding} hold, "
+        f"{papers_own.failing} do not ({papers_own.known} of these known and explained) and {papers_own.undecided} are "
+        f"open at the size run. Beside them stand {ours.total} statements of ours, of which {ours.holding} hold. "
+        f"{sizes} `reluflow reproduce --all --full --table FILE.md` writes this page."
     )
 
 
@@ -73,7 +73,8 @@ def _claim_row(name: str, claim: Claim, size: str) -> str:
     verdict = _VERDICTS[claim.holds] + (" (known)" if claim.finding and claim.holds is False else "")
     return _row(
         name,
-        claim.text + (" (ours)" if claim.ours else ""),
+        claim.text,
+        claim.source,
         in_words(claim.measured),
         in_words(claim.expected),
         verdict,
@@ -83,7 +84,7 @@ def _claim_row(name: str, claim: Claim, size: str) -> str:
 
 
 def _row(*cells: str) -> str:
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(in_table(cell) for cell in cells) + " |"
 
 
 def _seconds(seconds: float) -> str:

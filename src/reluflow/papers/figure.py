@@ -9,22 +9,23 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.papers.claim import Claim
+from reluflow.papers.typed_results import results_type_of
+from reluflow.papers.workbench import Workbench
 
 Settings = TypeVar("Settings")
+Found = TypeVar("Found")
 
 
 class Size(StrEnum):
-    """How large a figure is computed: in seconds, or at the paper's own sizes."""
+    """How large a figure is computed: in seconds, or as near to the paper's own sizes as it is affordable."""
 
     QUICK = "quick"
     FULL = "full"
 
 
 @dataclass(frozen=True)
-class PaperFigure(Generic[Settings]):
+class PaperFigure(Generic[Settings, Found]):
     """One figure or table. Its module defines one, called `FIGURE`.
 
     Parameters
@@ -35,25 +36,35 @@ class PaperFigure(Generic[Settings]):
         The module's `__doc__`: its first line is the title, the rest says what the paper shows there.
     quick, full
         Settings as data: two instances of one frozen dataclass of numbers, strings and tuples. Quick takes seconds;
-        full has the paper's own sizes.
+        full has the paper's own sizes, or says in `reduced` where it has not.
     compute
-        (settings, workbench) -> results: everything the claims and the drawing need, as a dictionary of arrays,
-        numbers and strings, through the public interface of reluflow. `workbench.progress(share, words)` moves the
-        bar, `workbench.piece(name, function)` keeps a part at once.
+        (settings, workbench) -> results: everything the claims and the drawing need, as a frozen dataclass of arrays,
+        numbers, strings and further such dataclasses, through the public interface of reluflow. Its annotation names
+        that dataclass. `workbench.progress(share, words)` moves the bar, `workbench.piece(name, kind, function)` keeps
+        a part at once.
     claims
         (settings, results) -> claims. Called on kept results too, so it computes nothing long.
     draw
         (settings, results, folder) -> the files written there: .png, .gif, .svg, .html or .csv. Through
         `reluflow.viz` only.
+    reduced
+        What the full size has less of than the paper, in words such as "dimension 64 where the paper has 1,024"; empty
+        where it has the paper's own sizes.
     """
 
     key: str
     about: str | None
     quick: Settings
     full: Settings
-    compute: Callable[[Settings, Workbench], Results]
-    claims: Callable[[Settings, Results], tuple[Claim, ...]]
-    draw: Callable[[Settings, Results, Path], tuple[Path, ...]]
+    compute: Callable[[Settings, Workbench], Found]
+    claims: Callable[[Settings, Found], tuple[Claim, ...]]
+    draw: Callable[[Settings, Found, Path], tuple[Path, ...]]
+    reduced: str = ""
+
+    @property
+    def results_type(self) -> type[Found]:
+        """The dataclass that `compute` returns."""
+        return results_type_of(self.compute)
 
     @property
     def title(self) -> str:

@@ -13,10 +13,10 @@ import numpy as np
 
 import reluflow
 from reluflow.data.atomic import replacing
-from reluflow.papers.claim import Claim, in_words
+from reluflow.formulas import as_html, as_unicode
+from reluflow.papers.claim import Claim, in_words, tallies
 from reluflow.papers.registry import papers
 from reluflow.papers.reproduction import Reproduction
-from reluflow.typesetting import typeset
 
 PAGE = "index.html"
 
@@ -104,15 +104,15 @@ def write_gallery(made: Iterable[Reproduction], folder: Path) -> Path:
 
 
 def _summary(items: Sequence[Reproduction]) -> str:
-    claims = [claim for item in items for claim in item.claims]
-    holding, failing = sum(c.holds is True for c in claims), sum(c.holds is False for c in claims)
-    known = sum(c.holds is False and c.finding for c in claims)
+    own, ours = tallies(claim for item in items for claim in item.claims)
     number = "1 figure or table" if len(items) == 1 else f"{len(items)} figures and tables"
-    sentences = [f"{number}, {len(claims)} claims: {holding} hold, {failing} do not"]
-    if failing:
-        sentences[0] += f" ({known} of these known and explained)"
-    if undecided := len(claims) - holding - failing:
-        sentences[0] += f", {undecided} not decided at this size"
+    sentences = [f"{number}. Of {own.total} statements of the papers {own.holding} hold, {own.failing} do not"]
+    if own.failing:
+        sentences[0] += f" ({own.known} of these known and explained)"
+    if own.undecided:
+        sentences[0] += f", {own.undecided} are not decided at this size"
+    if ours.total:
+        sentences.append(f"Of {ours.total} statements of ours {ours.in_words}")
     if problems := sum(bool(item.problem) for item in items):
         sentences.append(f"{problems} could not be made")
     return html.escape(". ".join(sentences) + ".")
@@ -120,11 +120,10 @@ def _summary(items: Sequence[Reproduction]) -> str:
 
 def _tally(item: Reproduction) -> str:
     if item.problem and not item.claims:
-        return f"{typeset(item.title)} (could not be made)"
-    words = {True: ("holds ✓", "hold ✓"), False: ("does not ✗", "do not ✗"), None: ("open ?", "open ?")}
-    counts = {verdict: sum(claim.holds is verdict for claim in item.claims) for verdict in words}
-    parts = [f"{count} {words[verdict][count > 1]}" for verdict, count in counts.items() if count]
-    return f"{typeset(item.title)} (claims: {', '.join(parts) or 'none'})"
+        return f"{as_html(item.title)} (could not be made)"
+    own, ours = tallies(item.claims)
+    beside = f"; ours: {ours.in_words}" if ours.total else ""
+    return f"{as_html(item.title)} (the paper's statements: {own.in_words}{beside})"
 
 
 def _thumbnail(item: Reproduction) -> str:
@@ -141,9 +140,9 @@ def _thumbnail(item: Reproduction) -> str:
 def _section(item: Reproduction, folder: Path) -> str:
     parts = [f'<section aria-labelledby="{_anchor(item)}">']
     parts.append(
-        f'<h3 id="{_anchor(item)}">{typeset(item.title)} <span class="key">{html.escape(item.key)}</span></h3>'
+        f'<h3 id="{_anchor(item)}">{as_html(item.title)} <span class="key">{html.escape(item.key)}</span></h3>'
     )
-    parts.extend(f'<p class="shows">{typeset(" ".join(text.split()))}</p>' for text in item.shows.split("\n\n") if text)
+    parts.extend(f'<p class="shows">{as_html(" ".join(text.split()))}</p>' for text in item.shows.split("\n\n") if text)
     if item.problem:
         what = "Could not be drawn." if item.claims else "Could not be made."
         parts.append(f'<p class="problem"><strong>{what}</strong> {html.escape(item.problem)}</p>')
@@ -151,7 +150,8 @@ def _section(item: Reproduction, folder: Path) -> str:
     if item.claims:
         parts.append(f'<ul class="claims">{"".join(_claim(claim) for claim in item.claims)}</ul>')
     parts.append(
-        f"<p>Computed at {item.size} size in {_seconds(item.computing_seconds)} of one core's time. To make it again: "
+        f"<p>Computed at {html.escape(item.size_in_words)} in {_seconds(item.computing_seconds)} of one core's time. "
+        "To make it again: "
         f"<code>{html.escape(item.command)}</code></p>"
     )
     if item.settings:
@@ -169,11 +169,11 @@ def _claim(claim: Claim) -> str:
     if claim.finding and claim.holds is False:
         words += ", known"
     numbers = f"Measured {in_words(claim.measured)}; expected {in_words(claim.expected)}."
-    why = f'<span class="why">{typeset(claim.remark)}</span>' if claim.why else ""
-    ours = " <em>(ours, not the paper's)</em>" if claim.ours else ""
+    why = f'<span class="why">{as_html(claim.remark)}</span>' if claim.why else ""
+    who = "ours, not the paper's" if claim.is_ours else claim.source
     return (
         f'<li class="{css}"><span class="mark"><span aria-hidden="true">{mark}</span> {words}:</span> '
-        f'{typeset(claim.text)}{ours}<span class="numbers">{html.escape(numbers)}</span>{why}</li>'
+        f'{as_html(claim.text)} <em>({as_html(who)})</em><span class="numbers">{html.escape(numbers)}</span>{why}</li>'
     )
 
 
@@ -191,7 +191,7 @@ def _file(item: Reproduction, path: Path, folder: Path) -> str:
     alt = html.escape(_alternative(item, path), quote=True)
     picture = (
         f'<figure tabindex="0"><img alt="{alt}" loading="lazy" src="data:{_MEDIA[path.suffix]};base64,{data}">'
-        f"<figcaption>{typeset(item.title)}: {name}, {item.size} size</figcaption></figure>"
+        f"<figcaption>{as_html(item.title)}: {name}, {item.size} size</figcaption></figure>"
     )
     if path.suffix == ".gif":  # what moves is shown to who asks for it
         return f'<details class="interactive"><summary>Animation: {name}</summary>{picture}</details>'
@@ -202,7 +202,8 @@ def _alternative(item: Reproduction, path: Path) -> str:
     """What a picture shows for who cannot see it: the title, the words on the figure and what was measured."""
     measured = "; ".join(f"{claim.text}: {in_words(claim.measured)}" for claim in item.claims[:4])
     shows = " ".join(item.shows.split("\n\n")[0].split())
-    return " ".join(f"{item.title} ({path.stem}). {shows} {f'Measured: {measured}.' if measured else ''}".split())
+    words = f"{item.title} ({path.stem}). {shows} {f'Measured: {measured}.' if measured else ''}"
+    return as_unicode(" ".join(words.split()))
 
 
 def _seconds(seconds: float) -> str:

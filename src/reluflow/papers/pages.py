@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from reluflow.data.atomic import replacing
-from reluflow.papers.claim import Claim, in_words
+from reluflow.formulas import as_unicode, in_table
+from reluflow.papers.claim import Claim, Tally, in_words, tallies
 from reluflow.papers.figure import Size
 from reluflow.papers.registry import papers
 from reluflow.papers.reproduction import Reproduction, merged, read_record, write_record
@@ -57,20 +58,24 @@ def figure_page(item: Reproduction) -> str:
     paper = item.key.partition("/")[0]
     lines = [f"# {item.title}", "", f"*{papers()[paper]}* [{paper}]. {_verdict(item)}", ""]
     for path in item.files:
-        lines += [f"[![{html.escape(item.title, quote=False)}]({path.name})]({path.name})", ""]  # opens at its own size
+        lines += [
+            f"[![{html.escape(as_unicode(item.title), quote=False)}]({path.name})]({path.name})",
+            "",
+        ]  # opens at its own size
     if item.files:
-        lines += [f"*Drawn by reluflow at {item.picture_size or item.size} size.*{_other_size(item)}", ""]
+        size = f"{item.picture_size} size" if item.picture_size else item.size_in_words
+        lines += [f"*Drawn by reluflow at {size}.*{_other_size(item)}", ""]
     lines += [item.shows, ""] if item.shows else []
     if item.problem:
         lines += [f"**Could not be made.** {item.problem}", ""]
     if item.claims:
         lines += ["## What is said and what was measured", ""]
-        lines += ["| | statement | asked for | measured |", "| --- | --- | --- | --- |"]
+        lines += ["| | statement | who says it | asked for | measured |", "| --- | --- | --- | --- | --- |"]
         lines += [_claim_row(claim) for claim in item.claims]
         lines += ["", _legend(item.claims), ""]
     lines += ["## Make it again", ""]
     beside = f", beside {item.device}" if item.device else ""
-    lines += [f"Computed at {item.size} size in {seconds_in_words(item.computing_seconds)}{beside}.", ""]
+    lines += [f"Computed at {item.size_in_words} in {seconds_in_words(item.computing_seconds)}{beside}.", ""]
     lines += ["```sh", item.command, "```", ""]
     lines += _settings(item)
     return "\n".join(lines).rstrip() + "\n"
@@ -78,17 +83,16 @@ def figure_page(item: Reproduction) -> str:
 
 def index_page(items: tuple[Reproduction, ...], folder: str) -> str:
     """The index: for each paper its figures with a small picture, how many statements hold, and at what size."""
-    claims = [claim for item in items for claim in item.claims]
-    failing = [claim for claim in claims if claim.holds is False]
+    own, ours = tallies(claim for item in items for claim in item.claims)
     quick = [item.key for item in items if item.size is Size.QUICK]
     drawn = [item.key for item in items if item.size is Size.FULL and item.picture_size is Size.QUICK]
     lines = [
         "# Reproductions",
         "",
-        f"Of {len(claims)} statements on {len(items)} figures and tables "
-        f"{sum(claim.holds is True for claim in claims)} hold, {len(failing)} do not "
-        f"({sum(claim.finding for claim in failing)} of these known and explained on their page) and "
-        f"{sum(claim.holds is None for claim in claims)} are open at the size run. Each page has the picture, what the "
+        f"The papers make {own.total} statements on these {len(items)} figures and tables: {own.holding} hold, "
+        f"{own.failing} do not ({own.known} of these known and explained on their page) and {own.undecided} are open "
+        f"at the size run. Beside them stand {ours.total} statements of ours, checks and sharper forms, of which "
+        f"{ours.holding} hold. Each page has the picture, what the "
         "paper says beside what was measured, the time and the command. "
         "`reluflow reproduce --all --full --pages DIR` writes them"
         + (f"; at quick size so far: {', '.join(quick)}" if quick else "")
@@ -105,7 +109,7 @@ def index_page(items: tuple[Reproduction, ...], folder: str) -> str:
             lines += ['<div class="card" markdown>', ""]
             if stills := [path.name for path in item.files if path.suffix == ".png"]:
                 lines += [f"[![{label}]({folder}/{stills[0]})]({page})", ""]
-            lines += [f"**[{label}]({page})** {rest} *({_tally(item)}; {item.size})*", "", "</div>", ""]
+            lines += [f"**[{label}]({page})** {rest} *({_tally(item)}; {_size(item)})*", "", "</div>", ""]
         lines += ["</div>"]
     return "\n".join(lines) + "\n"
 
@@ -122,23 +126,27 @@ def seconds_in_words(seconds: float) -> str:
 
 
 def _verdict(item: Reproduction) -> str:
-    failing = [claim for claim in item.claims if claim.holds is False]
+    own, ours = tallies(item.claims)
     if not item.claims:
         return ""
-    total = len(item.claims)
-    if not failing and all(claim.holds for claim in item.claims):
-        return f"All {total} statements hold." if total > 1 else "Its one statement holds."
-    return f"Of {total} statements {_tally(item)}."
+    if own.total == own.holding:
+        words = "The paper's one statement holds" if own.total == 1 else f"All {own.total} statements of the paper hold"
+    else:
+        words = f"Of {own.total} statements of the paper {own.in_words}"
+    return f"{words if own.total else 'The paper says nothing in words'}{_of_ours(ours)}."
+
+
+def _of_ours(ours: Tally) -> str:
+    return f"; of {ours.total} of ours {ours.in_words}" if ours.total else ""
 
 
 def _tally(item: Reproduction) -> str:
-    counts = {verdict: sum(claim.holds is verdict for claim in item.claims) for verdict in (True, False, None)}
-    one, several = (
-        {True: "holds", False: "does not", None: "is open"},
-        {True: "hold", False: "do not", None: "are open"},
-    )
-    parts = [f"{count} {(one if count == 1 else several)[verdict]}" for verdict, count in counts.items() if count]
-    return ", ".join(parts) or "nothing to judge"
+    own, ours = tallies(item.claims)
+    return f"{own.in_words}{f'; ours: {ours.in_words}' if ours.total else ''}"
+
+
+def _size(item: Reproduction) -> str:
+    return f"{item.size}{', smaller than the paper' if item.reduced else ''}"
 
 
 def _other_size(item: Reproduction) -> str:
@@ -147,15 +155,15 @@ def _other_size(item: Reproduction) -> str:
 
 
 def _claim_row(claim: Claim) -> str:
-    text = claim.text + (" *(ours)*" if claim.ours else "") + (f" *{claim.remark}*" if claim.why else "")
-    cells = (_MARKS[claim.holds], text, in_words(claim.expected), in_words(claim.measured))
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+    text = claim.text + (f" *{claim.remark}*" if claim.why else "")
+    cells = (_MARKS[claim.holds], text, claim.source, in_words(claim.expected), in_words(claim.measured))
+    return "| " + " | ".join(in_table(cell) for cell in cells) + " |"
 
 
 def _legend(claims: tuple[Claim, ...]) -> str:
     words = ["✓ holds, ✗ does not, ? is open at this size."]
-    if any(claim.ours for claim in claims):
-        words.append("A statement marked *ours* is not the paper's: it is a check of our own, or a sharper form.")
+    if any(claim.is_ours for claim in claims):
+        words.append("A statement of ours is not the paper's: it is a check of our own, or a sharper form.")
     return " ".join(words)
 
 

@@ -65,7 +65,7 @@ def entries_named(name: str) -> tuple[Entry, ...]:
     )
 
 
-def load_figure(entry: Entry) -> PaperFigure[Any]:
+def load_figure(entry: Entry) -> PaperFigure[Any, Any]:
     """Import the module of an entry and give its figure."""
     figure = getattr(importlib.import_module(entry.module), "FIGURE", None)
     if not isinstance(figure, PaperFigure) or figure.key != entry.key:

@@ -13,12 +13,13 @@ from typing import Any
 
 from reluflow.data.atomic import replacing
 from reluflow.errors import InvalidInputError, MissingExtraError, ReluflowError
-from reluflow.experiments.sources import code_fingerprint
-from reluflow.experiments.store import Results, ResultStore, as_plain
-from reluflow.experiments.workbench import Progress, Workbench
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure, Size
 from reluflow.papers.registry import Entry, load_figure
+from reluflow.papers.sources import code_fingerprint
+from reluflow.papers.store import ResultStore, as_plain
+from reluflow.papers.typed_results import Tree, as_tree
+from reluflow.papers.workbench import Progress, Workbench
 
 RECORD = "results.json"
 
@@ -51,6 +52,8 @@ class Reproduction:
         The size at which the files were drawn; by default that of the numbers.
     device
         The accelerator that worked beside the core, in words; empty for none.
+    reduced
+        What this size, where it is the full one, has less of than the paper; empty for nothing.
     """
 
     key: str
@@ -66,6 +69,16 @@ class Reproduction:
     is_missing_extra: bool = False
     picture_size: Size | None = None
     device: str = ""
+    reduced: str = ""
+
+    @property
+    def size_in_words(self) -> str:
+        """The size, and what it has less of than the paper.
+
+        >>> Reproduction("x/fig1", "", "", Size.FULL, {}, reduced="20 draws of the paper's 100").size_in_words
+        "full size (20 draws of the paper's 100)"
+        """
+        return f"{self.size} size" + (f" ({self.reduced})" if self.reduced else "")
 
     @property
     def has_failed(self) -> bool:
@@ -79,7 +92,7 @@ class Reproduction:
 
 
 def reproduce(
-    figure: PaperFigure[Any],
+    figure: PaperFigure[Any, Any],
     size: Size,
     folder: Path,
     *,
@@ -117,7 +130,7 @@ def reproduce(
         is_fresh=is_fresh,
         progress=progress,
     )
-    results, computing_seconds = workbench.whole(lambda: figure.compute(settings, workbench))
+    results, computing_seconds = workbench.whole(figure.results_type, lambda: figure.compute(settings, workbench))
     claims = tuple(figure.claims(settings, results))
     workbench.progress(1.0, "drawing")
     home = folder / figure.key.partition("/")[0]
@@ -142,14 +155,24 @@ def reproduce(
         computing_seconds=computing_seconds,
         problem=problem,
         is_missing_extra=bool(problem),
-        device=_accelerator(results),
+        device=_accelerator(as_tree(results)),
+        reduced=figure.reduced if size is Size.FULL else "",
     )
 
 
-def _accelerator(results: Results) -> str:
+def _accelerator(results: Tree) -> str:
     """What computed beside the core, where a figure says so under a name that ends in "device"."""
-    named = {str(value) for name, value in results.items() if name.endswith("device")}
+    named = {str(value) for value in _devices(results)}
     return ", ".join(sorted(words for words in named if not words.startswith("cpu")))
+
+
+def _devices(tree: Tree) -> Iterator[Tree]:
+    parts = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for name, part in parts:
+        if str(name).endswith("device"):
+            yield part
+        else:
+            yield from _devices(part)
 
 
 def reproduce_all(
@@ -218,7 +241,10 @@ def _sentence(error: Exception) -> str:
 
 
 def write_record(made: Iterable[Reproduction], folder: Path) -> Path:
-    """Write `results.json`: every reproduction of this folder with settings, claims, files and seconds."""
+    """Write `results.json`: every reproduction of this folder with settings, claims, files and the time it took.
+
+    The time is that of the computation, whenever it was done; to draw it again from kept results takes less.
+    """
     record = {"reproductions": [_to_record(item, folder) for item in made]}
     path = folder / RECORD
     folder.mkdir(parents=True, exist_ok=True)
@@ -265,23 +291,30 @@ def _to_record(item: Reproduction, folder: Path) -> dict[str, Any]:
         "settings": _finite(dict(item.settings)),
         "files": [_relative(path, folder) for path in item.files],
         "claims": [_finite(as_plain(claim)) for claim in item.claims],
-        "seconds": item.seconds,
         "computing_seconds": item.computing_seconds,
         "problem": item.problem,
         "is_missing_extra": item.is_missing_extra,
         "command": item.command,
         "device": item.device,
+        "reduced": item.reduced,
     } | ({} if item.picture_size is None else {"picture_size": str(item.picture_size)})
 
 
 def _from_record(item: dict[str, Any], folder: Path) -> Reproduction:
-    values = {key: value for key, value in item.items() if key != "command"}
-    claims = tuple(Claim(**claim) for claim in item["claims"])
+    values = {key: value for key, value in item.items() if key not in ("command", "seconds")}
+    claims = tuple(_claim_from(claim) for claim in item["claims"])
     files = tuple(folder / name for name in item["files"])
     drawn = Size(item["picture_size"]) if "picture_size" in item else None
     return Reproduction(
         **values | {"size": Size(item["size"]), "claims": claims, "files": files, "picture_size": drawn}
     )
+
+
+def _claim_from(record: dict[str, Any]) -> Claim:
+    """A claim of a record; one written before claims named their place in the paper says only whose it is."""
+    values = dict(record)
+    is_ours = values.pop("ours", False)
+    return Claim(**{"source": OURS if is_ours else "the paper"} | values)
 
 
 def _finite(value: Any) -> Any:

@@ -40,7 +40,7 @@ from reluflow.papers.boursier2024.theorems.generic_data import MovedDatasets
 from reluflow.papers.boursier2024.theorems.neuron_states import log_lambda
 from reluflow.papers.boursier2024.theorems.phase_clock import phase_clock
 from reluflow.papers.boursier2024.theorems.spurious_hypotheses import SMALLER
-from reluflow.papers.boursier2024.theorems.spurious_limit import DataConePoints
+from reluflow.papers.boursier2024.theorems.spurious_limit import NUM_COPIES, DataConePoints
 from reluflow.papers.boursier2024.theorems.three_points import box_corners
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
@@ -206,6 +206,13 @@ def middle_above_the_line(evidence: Evidence) -> Evidence:
     return with_outer_points(evidence, 0.95, 1.0, middle=1.1)
 
 
+def wider_end_turned(evidence: Evidence) -> Evidence:
+    """One of the wider networks ends elsewhere."""
+    return in_companion(
+        evidence, "wider by 4", lambda o: with_end(o, lambda n: n.replace(w=n.w @ rotation(-0.02, n.d).T))
+    )
+
+
 FORGERIES: Forgeries = {
     ("lemma1", "conserved"): Forgery(
         lambda e: anew(scaled_output_weights(e, 1.05, at=len(e.run.snapshots) // 2, sign=-1))
@@ -254,6 +261,7 @@ FORGERIES: Forgeries = {
     ("remark4", "positive"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
     ("example1", "stays"): Forgery(lambda e: in_companion(e, "staying", lambda o: shifted(o, w=1e-6))),
     ("example1", "leaves"): Forgery(lambda e: in_companion(e, "leaving", in_reverse)),
+    ("example1", "later"): Forgery(lambda e: in_companion(e, "later", in_reverse)),
     ("lemma4", "aligned"): Forgery(in_reverse),
     ("lemma4", "exponent"): Forgery(lambda e: everywhere(e, lambda o: scaled_clock(o, 2.0))),
     ("lemma4", "growth"): Forgery(last_neuron_tiny_at_first),
@@ -286,12 +294,10 @@ FORGERIES: Forgeries = {
     ("sec5-omnidirectional", "trapped"): Forgery(lambda e: other_ends(e, 1.3, SMALLER)),
     ("sec5-unbalanced", "global-minimum"): Forgery(lambda e: other_end(e, 1.05)),
     ("sec5-unbalanced", "flips"): Forgery(signs_of_the_start, also=("global-minimum",)),
-    ("sec5-width", "same-limit"): Forgery(
-        lambda e: in_companion(e, "wider", lambda o: with_end(o, lambda n: n.replace(w=n.w @ rotation(-0.02, n.d).T)))
-    ),
+    ("sec5-width", "same-limit"): Forgery(wider_end_turned),
     ("sec5-width", "limit"): Forgery(without_rest),
     ("sec5-width", "patterns"): Forgery(negative_end_turned),
-    ("sec5-width", "line"): Forgery(lambda e: other_ends(e, 1.0001, SMALLER, "wider")),
+    ("sec5-width", "line"): Forgery(lambda e: other_ends(e, 1.0001, SMALLER, *(f"wider by {k}" for k in NUM_COPIES))),
     ("lemma8", "assumption-4"): Forgery(lambda e: with_outer_points(e, 1.0, 0.9, middle=0.1)),
     ("lemma8", "assumption-5"): Forgery(lambda e: with_facts_of(e, load("three-points"))),
     ("lemma8", "corners"): Forgery(larger_box),
@@ -333,12 +339,4 @@ FORGERIES: Forgeries = {
             "rate": Forgery(lambda e: scaled_clock(e, 2.0)),
         }.items()
     },
-}
-
-UNFORGED = {
-    ("lemma11", "bend"): "with a derivative of the loss that is 1-Lipschitz it holds for all outputs, whatever they "
-    "are, and nothing else is drawn",
-    ("lemma21", "sharp"): "both sides are made of one recorded network, and any network near the line satisfies it",
-    ("cor1", "distance"): "the clock ends Phase 3 where the distance reaches eps_4, so that a state beyond it is no "
-    "part of the phase: `never-ends` fails instead",
 }

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.papers.boursier2024.theorems.aligned_lemmas import misalignment
 from reluflow.papers.boursier2024.theorems.neuron_states import log_lambda as log_scale_of
 from reluflow.papers.boursier2024.theorems.phase_clock import phase_clock
+from reluflow.theory.check import check, example_problem
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

@@ -10,13 +10,13 @@ from scipy.integrate import solve_ivp
 
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network, dominated_initialization, unbalanced_initialization
 from reluflow.papers.boursier2024.theorems import alignment_inequalities as inequalities
 from reluflow.papers.boursier2024.theorems.alignment_regime import states_of
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
-from reluflow.experiments.check import example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.papers.boursier2024.theorems.confinement import farthest_move
 from reluflow.papers.boursier2024.theorems.local_lemmas import largest_travel
 from reluflow.papers.boursier2024.theorems.mixed_lemmas import late_states
 from reluflow.papers.boursier2024.theorems.phase_clock import parameter_distance, phase_clock
+from reluflow.theory.check import example_problem
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from forging import with_record
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.papers.boursier2024.theorems import critical_cones as cones
 from reluflow.papers.boursier2024.theorems.alignment_regime import constants_of
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

@@ -15,13 +15,13 @@ from forging import with_record
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
 from reluflow.geometry.cones import activation_cones
 from reluflow.geometry.extremal import extremal_vectors, extremal_vectors_of
 from reluflow.geometry.thresholds import alignment_constants
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.papers.boursier2024.theorems.critical_points import kind_by_rule, kind_by_sampling, signed_pull
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

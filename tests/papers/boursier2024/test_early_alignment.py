@@ -10,13 +10,13 @@ import pytest
 from papers.boursier2024.forgeries import on_the_wrong_side
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network, balanced_initialization, dominated_initialization
 from reluflow.papers.boursier2024.theorems.alignment_regime import alignment_plan, states_of
 from reluflow.papers.boursier2024.theorems.neuron_states import log_lambda
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
@@ -172,7 +172,7 @@ def test_later_snapshots_do_not_count_and_shorter_runs_do_not_pass():
     assert [c.measured for c in longer.conclusions[:-2]] == pytest.approx([c.measured for c in plain.conclusions[:-2]])
     shorter = check(theorem, problem, horizon=0.9 * tau)
     assert shorter.kind is VerdictKind.INCONCLUSIVE
-    assert "not recorded at tau" in shorter.why
+    assert r"not recorded at $\tau$" in shorter.why
 
 
 def test_one_sample_in_one_dimension_is_aligned_from_the_start():
@@ -201,7 +201,7 @@ def test_lost_neurons_are_no_pass_where_no_closed_form_serves():
     )
     conclusions = theorem.check(lost).conclusions
     assert all(c.holds is None for c in conclusions)
-    assert "e^700" in conclusions[0].detail
+    assert "$e^{700}$" in conclusions[0].detail
 
 
 def test_scale_one_and_too_many_cones_are_not_passes():

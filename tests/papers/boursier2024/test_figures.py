@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 
 from reluflow import load
-from reluflow.experiments.store import ResultStore
-from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.boursier2024.figures import figure_1, figure_2, figure_3
 from reluflow.papers.boursier2024.figures.best_fit import best_continuous_fit
 from reluflow.papers.boursier2024.figures.stewart_run import bundles_of, largest_gap, num_occupied_cones
+from reluflow.papers.boursier2024.figures.three_points_run import ThreePointsRun
 from reluflow.papers.boursier2024.figures.training import frames_of
+from reluflow.papers.store import ResultStore
+from reluflow.papers.workbench import Workbench
 
 
 def claims_of(figure, settings=None):
@@ -54,7 +55,7 @@ def test_figure_2_claims(three_points):
     _, claims = three_points
     failing = [claim for claim in claims.values() if claim.holds is not True]
     assert [claim.finding for claim in failing] == [True]
-    assert "at every x" in failing[0].text
+    assert "at every $x$" in failing[0].text
     assert failing[0].measured == pytest.approx(0.6435897, abs=1e-3)
     assert len(claims) == 14
 
@@ -63,12 +64,12 @@ def test_figure_2_golden_numbers(three_points):
     """The timeline of a run of 2,000 neurons, and the limit."""
     results, claims = three_points
     timeline = {3031: 0.003, 3669: 0.016, 4036: 0.044, 4440: 0.124, 4885: 0.309, 5374: 0.550, 5912: 0.686, 6504: 0.724}
-    index = {int(iteration): place for place, iteration in enumerate(results["iterations"])}
+    index = {int(iteration): place for place, iteration in enumerate(results.descent.iterations)}
     for iteration, output in timeline.items():
-        assert results["outputs"][index[iteration], 0] == pytest.approx(output, abs=6e-4)
-    np.testing.assert_allclose(results["outputs"][-1], [0.6897, 0.6744, 0.6359], atol=1e-4)
-    assert results["losses"][-1] == pytest.approx(0.1750427, abs=1e-7)
-    assert results["iterations"][results["panels"]].tolist() == [0, 3669, 9525, 60_000]
+        assert results.descent.outputs[index[iteration], 0] == pytest.approx(output, abs=6e-4)
+    np.testing.assert_allclose(results.descent.outputs[-1], [0.6897, 0.6744, 0.6359], atol=1e-4)
+    assert results.descent.losses[-1] == pytest.approx(0.1750427, abs=1e-7)
+    assert results.descent.iterations[results.descent.panels.places].tolist() == [0, 3669, 9525, 60_000]
     assert the(claims, "after alignment (degrees)").measured == pytest.approx(111.18, abs=0.05)
     assert the(claims, "at convergence (degrees)").measured == pytest.approx(95.46, abs=0.01)
 
@@ -78,23 +79,26 @@ def test_figure_2_can_fail(three_points):
     results, _ = three_points
     settings = figure_2.FIGURE.quick
 
-    def judged(words, **changes):
-        changed = {claim.text: claim for claim in figure_2.claims(settings, results | changes)}
-        return the(changed, words).holds
+    descent = results.descent
 
-    far = results["angle_to_extremal"].copy()
+    def judged(words, flow=results.flow, unbalanced=results.unbalanced, **changes):
+        changed = ThreePointsRun(replace(descent, **changes), flow, unbalanced)
+        return the({claim.text: claim for claim in figure_2.claims(settings, changed)}, words).holds
+
+    far = descent.angle_to_extremal.copy()
     far[3] = 90.0
+    off = replace(results.flow, outputs=results.flow.outputs + 0.01)
     assert judged("aligned with the one extremal vector", angle_to_extremal=far) is False
     assert judged("dead positive neurons never move", dead_movement=1e-12) is False
     assert judged("two cones only", num_mixed=1) is False
     assert judged("changes sign (changes", num_flips=1) is False
-    assert judged("follows the exact flow", flow_outputs=results["flow_outputs"] + 0.01) is False
+    assert judged("follows the exact flow", flow=off) is False
     assert judged("never outgrow their start", negative_growth=1.01) is False
-    assert judged("are still tiny", panel_a=-results["panel_a"]) is False
-    assert judged("still nearly 0", outputs=results["outputs"] + 0.05) is False
-    assert judged("point along the extremal vector", angles=results["angles"] + 1.0) is False
-    assert judged("reaches a global minimum", unbalanced_loss=0.1) is False
-    assert judged("mean squared error tends to", losses=0.0 * results["losses"]) is False
+    assert judged("are still tiny", panels=replace(descent.panels, a=-descent.panels.a)) is False
+    assert judged("still nearly 0", outputs=descent.outputs + 0.05) is False
+    assert judged("point along the extremal vector", angles=descent.angles + 1.0) is False
+    assert judged("reaches a global minimum", unbalanced=replace(results.unbalanced, loss=0.1)) is False
+    assert judged("mean squared error tends to", losses=0.0 * descent.losses) is False
 
 
 def test_figure_2_files(three_points, tmp_path):
@@ -112,8 +116,8 @@ def test_figure_3(tmp_path):
     failing = [claim for claim in claims.values() if claim.holds is not True]
     assert all(claim.finding for claim in failing)
     assert len(failing) == 2
-    assert results["bundle_counts"].tolist() == [0, 1, 1, 4, 5]
-    angles = np.sort(results["bundles"][:, 1])
+    assert results.descent.bundle_counts.tolist() == [0, 1, 1, 4, 5]
+    angles = np.sort(results.descent.bundles[:, 1])
     np.testing.assert_allclose(angles[1:], [182, 200, 333, 357], atol=1.0)  # as in a run of 10,000 neurons
     files = figure_3.FIGURE.draw(figure_3.FIGURE.quick, results, tmp_path)
     assert all(path.is_file() for path in files)
@@ -179,4 +183,4 @@ def test_an_interrupted_figure_goes_on_with_its_pieces(tmp_path, monkeypatch):
             figure_2.compute(settings, Workbench("boursier2024/fig2", settings, store=store))
     monkeypatch.setattr(three_points_run, "_descend", interrupted)
     results = figure_2.compute(settings, Workbench("boursier2024/fig2", settings, store=store))
-    assert results["outputs"].shape == results["flow_outputs"].shape
+    assert results.descent.outputs.shape == results.flow.outputs.shape

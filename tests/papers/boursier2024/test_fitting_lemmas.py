@@ -7,11 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.papers.boursier2024.theorems.active_neurons import (
     facet_remainders,
     largest_delta_prime,
@@ -22,7 +20,9 @@ from reluflow.papers.boursier2024.theorems.phase_clock import phase_clock
 from reluflow.papers.boursier2024.theorems.phase_states import phase_states
 from reluflow.papers.boursier2024.theorems.spurious_constants import constants_of
 from reluflow.papers.boursier2024.theorems.spurious_hypotheses import scale_factor
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from theorem_cases import (
     TheoremCase,

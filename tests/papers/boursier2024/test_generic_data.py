@@ -9,10 +9,10 @@ import pytest
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.papers.boursier2024.theorems.generic_data import MovedDatasets
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem

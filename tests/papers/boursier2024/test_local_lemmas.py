@@ -7,8 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reluflow.experiments.check import example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.papers.boursier2024.theorems.local_lemmas import (
     active_mass,
     bend_bound,
@@ -22,6 +20,8 @@ from reluflow.papers.boursier2024.theorems.local_lemmas import (
 from reluflow.papers.boursier2024.theorems.mixed_lemmas import late_states
 from reluflow.papers.boursier2024.theorems.phase_clock import phase_clock
 from reluflow.papers.boursier2024.theorems.spurious_constants import constants_of
+from reluflow.theory.check import example_problem
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from theorem_cases import (
     TheoremCase,
@@ -121,7 +121,7 @@ def test_the_remainder_covers_mixed_neurons(evidence, size):
 
 def test_gradient_square_is_that_of_the_flow(evidence):
     """dL/dt = -|g|^2, by central differences of the recorded loss on a fine stretch of the run."""
-    from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+    from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
     from reluflow.dynamics.stopping import AtTime
     from reluflow.dynamics.train import train
 
@@ -142,7 +142,7 @@ def test_the_late_rate_is_twice_the_least_eigenvalue(evidence):
 
 def test_the_rate_of_the_three_points_is_the_measured_one():
     """Rate of |beta_I - beta*| between t = 40.8 and 54.4, measured elsewhere by descent as 0.078."""
-    from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+    from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
     from reluflow.dynamics.stopping import AtTime
     from reluflow.dynamics.train import train
     from reluflow.papers.boursier2024.theorems.phase_states import phase_states

@@ -9,13 +9,13 @@ import pytest
 
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization
 from reluflow.papers.boursier2024.theorems.mixed_lemmas import late_states
 from reluflow.papers.boursier2024.theorems.neuron_states import log_lambda as log_scale_of
 from reluflow.papers.boursier2024.theorems.phase_clock import phase_clock
+from reluflow.theory.check import check, example_problem
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, with_networks

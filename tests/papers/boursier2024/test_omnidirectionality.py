@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from reluflow.data.registry import load
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.papers.boursier2024.theorems.omnidirectionality import nature_of_limit, omnidirectionality
 from reluflow.papers.boursier2024.theorems.residual_forecast import plateau
+from reluflow.theory.check import check, example_problem
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract, own_problem
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from reluflow.data.registry import load
-from reluflow.experiments.check import check, example_problem
 from reluflow.papers.boursier2024.theorems.residual_forecast import escape, escape_forecast
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract
 

@@ -13,17 +13,17 @@ from forging import with_record
 from papers.boursier2024.forgeries import larger_box
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization
 from reluflow.papers.boursier2024 import assumptions
 from reluflow.papers.boursier2024.theorems.neuron_states import log_lambda as log_scale_of
 from reluflow.papers.boursier2024.theorems.spurious_limit import wider_network
 from reluflow.papers.boursier2024.theorems.three_points import box_corners, facet_margins, middle_weights
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.diagnosis import diagnose
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem
@@ -35,7 +35,7 @@ LEMMA_8, REMARK_3, WIDTH, THEOREM_4, THEOREM_2 = (
 CASES = (
     TheoremCase(
         "boursier2024:thm2",
-        failing="three-point-box-corrected",
+        failing="boursier-a5",
         inapplicable=lambda: example_problem(THEOREM_2, "three-point-box-worst:eta=0.16"),
     ),
     TheoremCase(
@@ -112,7 +112,7 @@ def test_the_limit_does_not_depend_on_the_width(width):
 
 def test_the_wider_network_has_the_same_scale():
     evidence = Evidence(own_problem(WIDTH))
-    wide = wider_network(evidence)
+    wide = wider_network(evidence, 4)
     assert wide.num_neurons == 80
     assert log_scale_of(wide) == pytest.approx(log_scale_of(evidence.network), abs=1e-12)
     np.testing.assert_allclose(np.linalg.norm(wide.w, axis=1), np.abs(wide.a))
@@ -166,7 +166,7 @@ def test_erratum_E3_lemma_8_as_printed_has_a_counterexample():
     problem = example_problem(THEOREM_2, data)
     problem = replace(problem, network=problem.network.scaled(-20.0))
     evidence = THEOREM_2.recorded(gather(THEOREM_2, problem))
-    assert THEOREM_2.check(evidence).failing_hypotheses == ("three-point-box-corrected",)
+    assert THEOREM_2.check(evidence).failing_hypotheses == ("boursier-a5",)
     assert all(c.measure(evidence).holds for c in THEOREM_2.conclusions)
 
 

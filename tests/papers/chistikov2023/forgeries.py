@@ -18,6 +18,7 @@ from forging import (
     rotation,
     scaled_clock,
     scaled_input_weights,
+    scaled_losses,
     scaled_neurons,
     scaled_output_weights,
     shifted_log_scale,
@@ -26,12 +27,17 @@ from forging import (
     with_record,
     with_snapshots,
 )
+from reluflow.dynamics.event import EventLog
 from reluflow.geometry.alignment import AlignedState
 from reluflow.network import Network
 from reluflow.papers.chistikov2023.theorems.delta_bounds import Yardsticks
 from reluflow.papers.chistikov2023.theorems.interpolators import TwoNeurons
 from reluflow.papers.chistikov2023.theorems.least_norm import UnitNeurons
-from reluflow.papers.chistikov2023.theorems.scene import Scene
+from reluflow.papers.chistikov2023.theorems.norms_of_interpolators import Interpolators
+from reluflow.papers.chistikov2023.theorems.points_of_s import PointsOfS
+from reluflow.papers.chistikov2023.theorems.polar_form import NUM_NODES
+from reluflow.papers.chistikov2023.theorems.scene import Scene, scene
+from reluflow.papers.chistikov2023.theorems.yardstick_laws import MovedNeurons, RandomYardsticks
 from reluflow.papers.chistikov2023.theorems.yardsticks import Yardstick
 from reluflow.theory.evidence import Evidence
 
@@ -144,6 +150,92 @@ def two_neurons_scaled(evidence: Evidence) -> Evidence:
     return with_record(evidence, network=network.replace(w=1.1 * network.w, a=1.1 * network.a))
 
 
+LATE_EDGE = (NUM_NODES + 1) * 28  # the state at the end of a late stretch, which is no node of it
+
+
+def other_outputs_when_tiny(evidence: Evidence) -> Evidence:
+    """Outputs at T_1, where V is too small to be held against them."""
+    return with_snapshots(evidence, lambda s: replace(s, outputs=0.1 * evidence.dataset.y), at=0)
+
+
+def a_late_crossing(evidence: Evidence) -> Evidence:
+    """A neuron of J_+ meets a sample at the end of the run."""
+    log, neuron, last = evidence.run.events, int(scene(evidence).positive[0]), evidence.run.time
+    longer = EventLog(
+        np.append(log.neurons, neuron),
+        np.append(log.samples, 0),
+        np.append(log.times, last),
+        np.append(log.codes, log.codes[-1:]),
+    )
+    return replace(evidence, trajectory=replace(evidence.run, events=longer))
+
+
+def interpolators_scaled(evidence: Evidence, factor: float) -> Evidence:
+    return with_record(evidence, a=factor * evidence.recorded(Interpolators).a)
+
+
+def opposite_samples(evidence: Evidence) -> Evidence:
+    """Two samples that cancel each other's pull."""
+    found = evidence.recorded(MovedNeurons)
+    X = found.X.copy()
+    X[1] = -X[0] * found.y[0] / found.y[1]
+    return with_record(evidence, X=X)
+
+
+def along_one_of_two_orthogonal(evidence: Evidence) -> Evidence:
+    """Orthogonal samples, and at the start every neuron along the first of them."""
+    found = evidence.recorded(MovedNeurons)
+    w = found.w.copy()
+    w[0] = np.linalg.norm(found.w[0], axis=1)[:, None] * np.eye(2)[0]
+    return with_record(evidence, X=np.eye(2), w=w)
+
+
+def moved_shorter(evidence: Evidence, shift: float) -> Evidence:
+    """The neurons at the last time shorter by a factor."""
+    logs = evidence.recorded(MovedNeurons).log_norms.copy()
+    logs[-1] -= shift
+    return with_record(evidence, log_norms=logs)
+
+
+def turned_at_crossings(evidence: Evidence) -> Evidence:
+    """Neurons a little aside of the wall that they meet."""
+    found = evidence.recorded(MovedNeurons)
+    w = found.w.copy()
+    for step in np.flatnonzero(found.meets[:, 0] >= 0):
+        w[step, found.meets[step, 0]] = w[step, found.meets[step, 0]] @ rotation(1e-6, 2).T
+    return with_record(evidence, w=w)
+
+
+def negative_along_gamma(evidence: Evidence) -> Evidence:
+    """At the start every neuron of J_- along gamma."""
+    found = evidence.recorded(MovedNeurons)
+    w, gamma = found.w.copy(), found.y @ found.X
+    lengths = np.linalg.norm(w[0], axis=1)[:, None]
+    w[0] = np.where(found.signs[:, None] < 0, lengths * gamma / np.linalg.norm(gamma), w[0])
+    return with_record(evidence, w=w)
+
+
+def two_at_once(evidence: Evidence) -> Evidence:
+    """The first yardstick with two crossings has both at one time."""
+    paths = list(evidence.recorded(RandomYardsticks).paths)
+    first = next(k for k, path in enumerate(paths) if len(path.times) > 2)
+    times = paths[first].times.copy()
+    times[2] = times[1]
+    paths[first] = replace(paths[first], times=times)
+    return with_record(evidence, paths=tuple(paths))
+
+
+def points_reflected(evidence: Evidence) -> Evidence:
+    return with_record(evidence, V=-evidence.recorded(PointsOfS).V)
+
+
+def points_aside(evidence: Evidence) -> Evidence:
+    """Points 51 degrees from the teacher, before all samples."""
+    found = evidence.recorded(PointsOfS)
+    aside = rotation(0.9, 2) @ evidence.facts.least_squares
+    return with_record(evidence, V=np.tile(0.1 * aside, (len(found.V), 1)))
+
+
 FORGERIES: Forgeries = {
     ("prop1", "balance"): Forgery(one_unbalanced),
     ("prop1", "floor"): Forgery(lambda e: shifted_log_scale(e, -40.0)),
@@ -182,13 +274,16 @@ FORGERIES: Forgeries = {
     ("prop24", "coordinate"): Forgery(lambda e: teacher_scaled(e, 0.5)),
     ("lemma28", "together"): Forgery(lambda e: one_turned(e, 1e-7, 2, at=1)),
     ("lemma28", "in-S"): Forgery(
-        lambda e: turned(e, 2.0, at=len(e.run.snapshots) // 2), also=("order", "linear", "grows-in-S1", "grows")
+        lambda e: turned(e, 2.0, at=len(e.run.snapshots) // 2),
+        also=("order", "linear", "same-pull", "grows-in-S1", "grows"),
     ),
     ("lemma28", "order"): Forgery(in_reverse),
-    ("lemma28", "linear"): Forgery(outputs_scaled),
+    ("lemma28", "linear"): Forgery(outputs_scaled, also=("same-pull",)),
+    ("lemma28", "same-pull"): Forgery(other_outputs_when_tiny),
+    ("lemma28", "smooth"): Forgery(a_late_crossing),
     ("lemma28", "velocity"): Forgery(lambda e: scaled_output_weights(e, 1.0001, at=0)),
-    ("lemma28", "grows-in-S1"): Forgery(lambda e: turned(e, 3.0, at=0), also=("in-S", "grows")),
-    ("lemma28", "grows"): Forgery(lambda e: turned(e, 3.0, at=0), also=("in-S", "grows-in-S1")),
+    ("lemma28", "grows-in-S1"): Forgery(lambda e: turned(e, 3.0, at=0), also=("in-S", "same-pull", "grows")),
+    ("lemma28", "grows"): Forgery(lambda e: turned(e, 3.0, at=0), also=("in-S", "same-pull", "grows-in-S1")),
     ("lemma28", "not-too-fast"): Forgery(lambda e: scaled_output_weights(e, 3.0, at=0), also=("velocity",)),
     ("lemma32", "small"): Forgery(lambda e: scaled_neurons(turned(e, 1.2, at=14), 1.1, at=14)),
     ("lemma32", "large"): Forgery(lambda e: scaled_neurons(e, 0.4)),
@@ -210,10 +305,22 @@ FORGERIES: Forgeries = {
     ("thm8ii", "not-least"): Forgery(two_neurons_scaled, also=("fits", "shorter")),
     ("claim36", "part"): Forgery(lambda e: with_record(e, w=2.0 * e.recorded(UnitNeurons).w)),
     ("remark38", "negative"): Forgery(obtuse_samples),
-}
-
-UNFORGED = {
-    ("prop17", "largest"): "eta_1 <= max |x_i|^2 <= Delta^2 for any samples: no set of them breaks it",
-    ("prop17", "ratio"): "delta is at most (d - 1) times the least gap of sqrt eta_k by its definition, and sqrt eta_k "
-    "at most Delta, so the inequality holds for any samples",
+    ("remark38i", "fits"): Forgery(lambda e: interpolators_scaled(e, 1.001)),
+    ("remark38i", "norm"): Forgery(lambda e: interpolators_scaled(e, 0.9), also=("fits",)),
+    ("remark38i", "root"): Forgery(lambda e: interpolators_scaled(e, 0.5), also=("fits", "norm")),
+    ("prop9", "fall"): Forgery(lambda e: scaled_losses(e, 1.01, at=ALL)),
+    ("cor10", "norm"): Forgery(lambda e: scaled_neurons(e, 1.001, at=LATE_EDGE)),
+    ("cor10", "direction"): Forgery(lambda e: turned(e, 0.01, at=LATE_EDGE)),
+    ("prop11", "pull"): Forgery(opposite_samples, also=("length",)),
+    ("prop11", "towards"): Forgery(lambda e: with_record(e, y=-e.recorded(MovedNeurons).y)),
+    ("prop11", "not-along"): Forgery(along_one_of_two_orthogonal),
+    ("prop11", "length"): Forgery(lambda e: moved_shorter(e, 9.0)),
+    ("prop12", "continuous"): Forgery(turned_at_crossings),
+    ("prop12", "rises"): Forgery(lambda e: moved_shorter(e, 1.0)),
+    ("prop12", "negative-start"): Forgery(negative_along_gamma),
+    ("cor15", "alone"): Forgery(two_at_once),
+    ("prop25", "ball"): Forgery(points_reflected),
+    ("prop26", "cosine"): Forgery(points_reflected),
+    ("prop27", "samples"): Forgery(points_reflected, also=("teacher",)),
+    ("prop27", "teacher"): Forgery(points_aside),
 }

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from reluflow.experiments.workbench import Workbench
 from reluflow.papers.chistikov2023.figures import figure_1, figure_7, figure_8
 from reluflow.papers.chistikov2023.figures.draws import FITTED, angles, draw, squared_norm, trained
-from reluflow.papers.chistikov2023.figures.scales_run import KINDS, MEASURES, Settings, compute
+from reluflow.papers.chistikov2023.figures.scales_run import KINDS, ScaleEnds, Settings, compute
+from reluflow.papers.workbench import Workbench
 
 
 def test_angles_have_no_floor():
@@ -32,8 +32,8 @@ def test_the_claims_on_the_slope_can_fail(module, slope, holds):
     settings = Settings(dimensions=(4,), powers=(6, 8, 10), seeds=(0,), widths=(5,))
     shape = (len(KINDS), 1, 1, 3)
     angle = np.broadcast_to(settings.scales**slope, shape)
-    results = {"largest": angle, "average": 0.5 * angle, "nuclear": np.ones(shape), "squared": np.full(shape, 2.0)}
-    claims = module.claims(settings, results)
+    results = ScaleEnds(angle, 0.5 * angle, np.ones(shape), np.full(shape, 2.0))
+    claims = module.FIGURE.claims(settings, results)
     assert all(claim.holds is holds for claim in claims if "falls by 4.00" in claim.text)
     assert all(claim.holds for claim in claims if "falls by 4.00" not in claim.text)
 
@@ -41,6 +41,6 @@ def test_the_claims_on_the_slope_can_fail(module, slope, holds):
 def test_two_widths_share_nothing_but_the_seed():
     settings = Settings(dimensions=(3,), powers=(4, 5), seeds=(0, 1), widths=(4, 8))
     results = compute(settings, Workbench("scales", settings))
-    assert all(results[name].shape == (2, 2, 2, 2) for name in MEASURES)
-    assert np.all(results["nuclear"] > 0.9)
-    assert not np.allclose(results["largest"][:, 0], results["largest"][:, 1])
+    assert results.largest.shape == results.squared.shape == (2, 2, 2, 2)
+    assert np.all(results.nuclear > 0.9)
+    assert not np.allclose(results.largest[:, 0], results.largest[:, 1])

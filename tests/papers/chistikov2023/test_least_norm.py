@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reluflow.experiments.check import check, example_problem
 from reluflow.papers.chistikov2023 import data
 from reluflow.papers.chistikov2023.theorems.interpolators import Interpolation
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract
 

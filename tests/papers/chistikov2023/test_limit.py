@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.papers.chistikov2023 import data
+from reluflow.theory.check import check, example_problem
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.papers.chistikov2023 import data
 from reluflow.papers.chistikov2023.theorems.bundle import bundle_of, bundles, escape_time, limit_path, path_of
 from reluflow.papers.chistikov2023.theorems.scene import Scene, scene
+from reluflow.theory.check import check, example_problem
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract, own_problem
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reluflow.experiments.check import check, example_problem
 from reluflow.geometry.alignment import END_NAMES, align, align_until
 from reluflow.papers.chistikov2023 import data
 from reluflow.papers.chistikov2023.theorems.scene import Scene
 from reluflow.papers.chistikov2023.theorems.yardsticks import yardstick
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract, own_problem
 

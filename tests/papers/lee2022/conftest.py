@@ -2,8 +2,8 @@
 
 import pytest
 
-from reluflow.experiments.workbench import Workbench
 from reluflow.papers.lee2022.figures.nine_starts_run import QUICK, compute
+from reluflow.papers.workbench import Workbench
 
 
 @pytest.fixture(scope="session")

@@ -181,6 +181,6 @@ FORGERIES: Forgeries = {
     ("propC.1", "draws"): Forgery(recorded(drawn=np.abs)),
     ("lemmaC.2", "ordered"): Forgery(recorded(upper=times(-1.0)), also=("closed-forms",)),
     ("lemmaC.2", "closed-forms"): Forgery(recorded(times=plus(1e-6))),
-    ("appD.1", "inside"): Forgery(recorded(start=start_with(q=lambda q: 0 * q))),
+    ("appD.1", "inside"): Forgery(recorded(start=start_with(q=lambda q: 0 * q)), also=("nested",)),
     ("appD.1", "nested"): Forgery(recorded(psi=plus(-30.0, at=LATER))),
 }

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from papers.lee2022.neurons import neuron_problem
-from reluflow.experiments.check import check
-from reluflow.experiments.evidence import gather
 from reluflow.network import Network
 from reluflow.papers.lee2022.plans import NeuronDescent
 from reluflow.papers.lee2022.single_neuron import (
@@ -20,7 +18,9 @@ from reluflow.papers.lee2022.single_neuron import (
 )
 from reluflow.papers.lee2022.teacher_and_student import start, teacher
 from reluflow.papers.lee2022.theorems.descent import descent_allowance, stopping_step
+from reluflow.theory.check import check
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem

@@ -9,10 +9,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from papers.lee2022.neurons import neuron_problem
-from reluflow.experiments.check import check
-from reluflow.experiments.evidence import gather
 from reluflow.papers.lee2022.single_neuron import euler_prediction, printed_euler_bound
 from reluflow.papers.lee2022.theorems.scalar_equations import TwoLayerCurve
+from reluflow.theory.check import check
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem

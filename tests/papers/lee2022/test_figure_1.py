@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from reluflow.errors import BackendError
-from reluflow.experiments.store import ResultStore
-from reluflow.experiments.workbench import Workbench
 from reluflow.papers.lee2022.figures import nine_starts_run
 from reluflow.papers.lee2022.figures.figure_1 import FIGURE, bounds_on_gap, claims, start_of, turning_steps
 from reluflow.papers.lee2022.figures.nine_starts_run import LAYERS, QUICK, SCALING_STARTS, compute, scaling_times
@@ -24,6 +22,8 @@ from reluflow.papers.lee2022.single_neuron import (
     balanced_orbit,
     sample_descent,
 )
+from reluflow.papers.store import ResultStore
+from reluflow.papers.workbench import Workbench
 
 TINY = replace(QUICK, n=300, d=5, steps=120, rebuilt_at=30, chunk=50, rates=(1e-2, 1e-3, 1e-3), teacher_stds=(1, 1, 1))
 
@@ -37,7 +37,7 @@ def the(judged, words):
 def test_claims(nine_starts):
     judged = claims(QUICK, nine_starts)
     assert [claim.text for claim in judged if claim.holds is not True and not claim.finding] == []
-    reading = the(judged, "with k as a variance")
+    reading = the(judged, "with $k$ as a variance")
     assert reading.holds is False
     assert reading.measured < 10_000
 
@@ -51,10 +51,10 @@ def test_claims_notice_what_is_wrong(nine_starts):
     gap, flow = nine_starts["gap"], nine_starts["flow_gap"]
     slow = gap.copy()
     slow[1:, 4] = gap[0, 4]  # a neuron that never turns leaves its lower bound
-    assert verdict("hold in all nine panels, n", gap=slow) is False
+    assert verdict("hold in all nine panels, $n$", gap=slow) is False
     assert verdict("makes no difference", gap=slow) is False
     assert verdict("follows the exact flow", population_gap=slow) is False
-    assert verdict("and on n = 4,000", gap=slow) is False
+    assert verdict("and on $n$ = 4,000", gap=slow) is False
     drift = flow.copy()
     drift[1:, 0] = flow[0, 0]
     assert verdict("along the exact flow", flow_gap=drift) is False
@@ -66,7 +66,7 @@ def test_claims_notice_what_is_wrong(nine_starts):
     assert verdict("has not turned", gap=turned) is False
     assert verdict("and none at all", flow_gap=flow[:, [*range(4), 0, *range(5, 9)]]) is False
     assert verdict("what they assume", magnitude=0.4 * nine_starts["magnitude"]) is False
-    assert verdict("q = 2", scaling_times=np.sqrt(nine_starts["scaling_times"])) is False
+    assert verdict("$q$ = 2", scaling_times=np.sqrt(nine_starts["scaling_times"])) is False
 
 
 def test_bounds_start_where_the_theorem_says(nine_starts):

@@ -55,7 +55,7 @@ def test_claims_notice_what_is_wrong(nine_starts):
     high[1:5, 1] *= 1.5
     assert verdict("with one change", magnitude=high) is False
     assert verdict("follows the exact flow", population_magnitude=magnitude) is False
-    assert verdict("and on n = 4,000", magnitude=high) is False
+    assert verdict("and on $n$ = 4,000", magnitude=high) is False
     assert verdict("turning point gives", magnitude=0.9 * magnitude) is False
     assert verdict("far closer together", gap=np.maximum(nine_starts["gap"], nine_starts["gap"][0])) is False
 

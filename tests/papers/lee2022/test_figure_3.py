@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from reluflow.errors import BackendError
-from reluflow.experiments.workbench import Workbench
 from reluflow.papers.lee2022.figures.figure_3 import FIGURE, bands_of, claims, nesting_breach, rows_of, turn_of
 from reluflow.papers.lee2022.figures.restarts_run import FULL, QUICK, RestartSettings, one_depth
+from reluflow.papers.workbench import Workbench
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_claims_notice_what_is_wrong(results):
         late = np.arange(results[f"steps_{q}"].size) > 20
         high = np.where(late, 1.2, 1.0) * results[f"magnitude_{q}"]
         away = np.where(late, 2.5, results[f"gap_{q}"])  # a neuron that turns away
-        off = ("all eight pairs", "lower bound is the closer", f"{name}: the magnitude turns", f"{name}: and on n")
+        off = ("all eight pairs", "lower bound is the closer", f"{name}: the magnitude turns", f"{name}: and on $n$")
         assert fail(*off, **{f"magnitude_{q}": high})
         assert fail("and so along the exact flow", f"{name}: descent at this step", **{f"flow_magnitude_{q}": high})
         assert fail("improve as training goes on", **{f"gap_{q}": away})

@@ -13,8 +13,6 @@ from papers.lee2022.neurons import neuron_problem
 from reluflow.data.dataset import Dataset, Task
 from reluflow.data.registry import load
 from reluflow.errors import InvalidInputError
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.papers.lee2022.plans import BracketedRun
@@ -28,7 +26,9 @@ from reluflow.papers.lee2022.theorems.deep_flow import (
 )
 from reluflow.papers.lee2022.theorems.flow_measures import flow
 from reluflow.papers.lee2022.theorems.population_model import sample_p_values
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem
@@ -200,7 +200,7 @@ def test_golden_turning_point():
     verdict = check(theorem_named("lee2022:sec5.2"), neuron_problem(0, 1.0, np.pi / 2), q=0)
     assert verdict.kind is VerdictKind.HOLDS, verdict.why
     assert "predicted 0.70403209" in verdict.conclusion("turning").detail
-    assert "predicted at t = 1.95174" in verdict.conclusion("time").detail
+    assert "predicted at $t$ = 1.95174" in verdict.conclusion("time").detail
 
 
 def test_a_large_one_layer_start_may_fall_for_ever():

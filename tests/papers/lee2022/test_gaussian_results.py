@@ -9,13 +9,13 @@ import pytest
 
 from forging import with_record
 from reluflow.data.dataset import Dataset, Task
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.papers.lee2022.single_neuron import printed_intermediate_bound, relu_kernel, two_half_space_moment
 from reluflow.papers.lee2022.single_neuron.random_directions import cosine_tail, cosine_tail_bound
 from reluflow.papers.lee2022.theorems.gaussian_moments import planar_second_moment, quadrature_moment
 from reluflow.papers.lee2022.theorems.unique_minimum import perfect_fits
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem

@@ -322,6 +322,13 @@ def principal_changed(evidence: Evidence, change: Callable[[np.ndarray], np.ndar
     return with_record(evidence, w=change(evidence.recorded(PrincipalDirection).w))
 
 
+def k_of_a_flipped_label(evidence: Evidence) -> Evidence:
+    """K is that of samples of which the last has the other label, which its own elements then misclassify."""
+    cone = evidence.recorded(PrincipalDirection).cone
+    flipped = np.where(np.arange(len(cone.rows)) == len(cone.rows) - 1, -1.0, 1.0)
+    return with_record(evidence, cone=replace(cone, rows=flipped[:, None] * cone.rows))
+
+
 def cone_changed(evidence: Evidence, **changes: Callable[[np.ndarray], np.ndarray]) -> Evidence:
     cone = evidence.recorded(CorrectCone)
     return with_record(evidence, **{name: change(getattr(cone, name)) for name, change in changes.items()})
@@ -382,7 +389,8 @@ FORGERIES: Forgeries = {
     ("data-scaling", "outputs"): Forgery(lambda e: outputs_scaled(e, 1.01), also=("velocities", "margins")),
     ("data-scaling", "velocities"): Forgery(lambda e: outputs_scaled(e, 1.01), also=("outputs", "margins")),
     ("data-scaling", "margins"): Forgery(lambda e: networks_scaled(e, 30.0), also=("outputs", "velocities")),
-    ("thm3.1", "loss"): Forgery(lambda e: scaled_losses(e, 2.0)),
+    ("thm3.1", "falls"): Forgery(lambda e: scaled_losses(e, 2.0)),
+    ("thm3.1", "loss"): Forgery(lambda e: with_end(e, lambda n: n.replace(a=-n.a)), also=("kkt", "direction")),
     ("thm3.1", "norm"): Forgery(lambda e: scaled_clock(e, 100.0)),
     ("thm3.1", "smoothed-margin"): Forgery(lambda e: scaled_outputs(e, 0.01)),
     ("thm3.1", "kkt"): Forgery(lambda e: of_other_samples(e, 0.01)),
@@ -470,7 +478,8 @@ FORGERIES: Forgeries = {
     ("thmB.19", "output-weight"): Forgery(lambda e: scaled_output_weights(e, 0.9, at=0)),
     ("thmB.19", "loss-rate"): Forgery(lambda e: with_loss_added(e, 1.0)),
     ("thmB.19", "hitting-time"): Forgery(lambda e: late_by_log(e, 40.0)),
-    ("thmB.19", "loss"): Forgery(lambda e: scaled_losses(e, 0.5, at=middle(e))),
+    ("thmB.19", "falls"): Forgery(lambda e: scaled_losses(e, 0.5, at=middle(e))),
+    ("thmB.19", "loss"): Forgery(lambda e: with_end(e, lambda n: n.replace(a=0.1 * n.a))),
     ("thmB.19", "norm"): Forgery(lambda e: scaled_clock(e, 2.0)),
     ("lemmaB.20", "pull"): Forgery(lambda e: scaled_outputs(e, 1.1), also=("forces",)),
     ("lemmaB.20", "forces"): Forgery(lambda e: scaled_losses(e, 1.015)),
@@ -512,7 +521,9 @@ FORGERIES: Forgeries = {
     ("lemmaE.11", "lipschitz"): Forgery(lambda e: last_time_scaled(e, 0.01)),
     ("thm6.2", "margin"): Forgery(lambda e: of_other_samples(e, 0.01), also=("one-neuron",)),
     ("thm6.2", "one-neuron"): Forgery(lambda e: of_other_samples(e, 0.01), also=("margin",)),
-    ("thm6.2", "approach"): Forgery(lambda e: with_end(e, lambda n: turned_network(n, 0.1))),
+    ("thm6.2", "approach"): Forgery(
+        lambda e: with_end(e, lambda n: turned_network(n, 0.1)), also=("margin", "one-neuron")
+    ),
     ("thm6.2", "consequences"): Forgery(hints_with_larger_eps, also=("margin",)),
     ("thm6.2", "optimality"): Forgery(lambda e: best_claimed(e, margin=0.5)),
     ("thm6.2", "late-law"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1)),
@@ -521,7 +532,9 @@ FORGERIES: Forgeries = {
     ("lemmaA.4", "unique"): Forgery(longer_neuron_among_others),
     ("thmA.7", "margin"): Forgery(lambda e: of_other_samples(e, 0.01), also=("one-neuron",)),
     ("thmA.7", "one-neuron"): Forgery(lambda e: of_other_samples(e, 0.01), also=("margin",)),
-    ("thmA.7", "approach"): Forgery(lambda e: with_end(e, lambda n: turned_network(n, 0.14))),
+    ("thmA.7", "approach"): Forgery(
+        lambda e: with_end(e, lambda n: turned_network(n, 0.14)), also=("margin", "one-neuron")
+    ),
     ("thmA.7", "share-falls"): Forgery(lambda e: scaled_neurons(e, 1e8, sign=-1)),
     ("thmA.10", "margin"): Forgery(lambda e: of_other_samples(e, 0.01), also=("one-neuron",)),
     ("thmA.10", "one-neuron"): Forgery(lambda e: of_other_samples(e, 0.01), also=("margin",)),
@@ -551,6 +564,7 @@ FORGERIES: Forgeries = {
     ("lemmaF.11", "vanishes"): Forgery(in_reverse, also=("rises",)),
     ("lemmaG.1", "inequality"): Forgery(lambda e: principal_changed(e, lambda w: 10.0 * w)),
     ("lemmaG.1", "angle"): Forgery(lambda e: principal_changed(e, lambda w: -w), also=("inequality",)),
+    ("lemmaG.1", "a2"): Forgery(k_of_a_flipped_label),
     ("lemmaG.2", "minimum"): Forgery(lambda e: cone_changed(e, extremes=lambda x: np.ones_like(x))),
     ("lemmaG.2", "equivalence"): Forgery(lambda e: cone_changed(e, rows=lambda z: 0.0 * z)),
     ("lemmaG.3", "enters"): Forgery(entered_elsewhere),
@@ -570,7 +584,9 @@ FORGERIES: Forgeries = {
     ("lemmaG.8", "non-zero"): Forgery(lambda e: in_all_runs(e, lambda r: scaled_neurons(r, 0.001, at=second_half(r)))),
     ("thmG.9", "margin"): Forgery(lambda e: of_other_samples(e, 0.01), also=("direction",)),
     ("thmG.9", "direction"): Forgery(lambda e: of_other_samples(e, 0.01), also=("margin",)),
-    ("thmG.9", "approach"): Forgery(lambda e: with_end(e, lambda n: turned_network(n, 0.1))),
+    ("thmG.9", "approach"): Forgery(
+        lambda e: with_end(e, lambda n: turned_network(n, 0.1)), also=("margin", "direction")
+    ),
     ("lemmaG.10", "no-gap"): Forgery(lambda e: record_scaled(e, "upper", 1.1)),
     ("lemmaG.10", "dual"): Forgery(lambda e: record_scaled(e, "multipliers", 10.0)),
     ("thmG.11", "local-maximum"): Forgery(lambda e: centre_changed(e, stretched), also=("same-function",)),
@@ -594,8 +610,4 @@ FORGERIES: Forgeries = {
     ("appI.2", "events"): Forgery(every_event_a_death),
     ("appI.2", "speed"): Forgery(lambda e: record_scaled(e, "gram", -1.0)),
     ("appI.2", "one-way"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
-}
-
-UNFORGED = {
-    ("lemmaG.1", "a2"): "A.2 is judged on the samples alone, and follows from the hypothesis A.1 whatever is recorded",
 }

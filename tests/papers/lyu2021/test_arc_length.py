@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.papers.lyu2021.theorems.margin_growth import remaining_arc
+from reluflow.theory.check import check, example_problem
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

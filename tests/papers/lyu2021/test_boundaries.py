@@ -7,18 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
 from reluflow.data.registry import load
 from reluflow.dynamics.event import EventKind
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.endings.limit import LimitIdentified, certified_limit
-from reluflow.experiments.check import check, example_problem
 from reluflow.losses import loss_named
 from reluflow.network import Network
 from reluflow.papers.lyu2021.theorems.boundaries import BoundaryKind, boundary_at
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

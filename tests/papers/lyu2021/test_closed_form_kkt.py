@@ -10,14 +10,14 @@ import pytest
 from forging import with_record
 from reluflow.certificates.best_neuron import NeuronOracle
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
+from reluflow.certificates.limits.directions import unit_norm
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
-from reluflow.endings.directions import unit_norm
 from reluflow.errors import InvalidInputError
-from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network
 from reluflow.papers.lyu2021.data import figure1_left, symmetric_angle
 from reluflow.papers.lyu2021.theorems.closed_form_kkt import closed_form_direction, cosine_of, middle_points
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

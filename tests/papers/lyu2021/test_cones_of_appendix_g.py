@@ -7,9 +7,9 @@ import pytest
 
 from forging import with_record
 from reluflow.data.dataset import Dataset
-from reluflow.experiments.check import check, example_problem
 from reluflow.papers.lyu2021.theorems.early_constants import correct_cone
 from reluflow.papers.lyu2021.theorems.entering_the_cone import principal_tangents
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

@@ -14,7 +14,6 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
-from reluflow.experiments.check import example_problem
 from reluflow.losses import SquareLoss
 from reluflow.papers.lyu2021.theorems.early_constants import (
     CorrectCone,
@@ -24,6 +23,7 @@ from reluflow.papers.lyu2021.theorems.early_constants import (
     idealised_state,
     idealised_time,
 )
+from reluflow.theory.check import example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 

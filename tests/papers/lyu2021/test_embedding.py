@@ -13,10 +13,10 @@ from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
-from reluflow.experiments.check import check, example_problem
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.papers.lyu2021.theorems.symmetric_flow import embed, network_of
 from reluflow.papers.lyu2021.theorems.unit_ball import neuron_rows
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract, replace_network
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from reluflow.data.dataset import Dataset
-from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.lyu2021.figures.figure_2 import FIGURE, claims
 from reluflow.papers.lyu2021.figures.panels import NAMES, example
-from reluflow.papers.lyu2021.figures.training_run import STARTS, compute, strays
+from reluflow.papers.lyu2021.figures.training_run import STARTS, Strays, compute, strays
+from reluflow.papers.workbench import Workbench
 
 
 @pytest.fixture(scope="module")
@@ -34,24 +34,25 @@ def test_the_margin_of_the_flow_passes_the_predicted_one_on_the_right(made):
     """The smoothed margin never falls, so one above gamma^+/2 rules that limit out at this scale."""
     _, results = made
     for start in STARTS:
-        assert results[f"right_{start}_flow_smoothed"] > 1.005 * example("right").margin
-        assert results[f"right_{start}_flow_smoothed"] < results[f"right_{start}_flow_margins"][-1]
-        assert results[f"right_{start}_num_strays"] > 0
-        assert results[f"left_{start}_margins"][-1] < example("left").margin * (1 + 1e-12)
+        right = results.runs["right"][start]
+        assert right.flow.smoothed > 1.005 * example("right").margin
+        assert right.flow.smoothed < right.flow.margins[-1]
+        assert right.strays.count > 0
+        assert results.runs["left"][start].margins[-1] < example("left").margin * (1 + 1e-12)
 
 
 def test_the_certified_limits_at_a_tiny_scale(made):
     _, results = made
-    assert results["scale_margins"].shape == (3, 2, 1, 1)
-    assert np.all(results["scale_proved"])
+    assert results.limits.margins.shape == (3, 2, 1, 1)
+    assert np.all(results.limits.proved)
     for place, name in enumerate(NAMES):
-        assert results["scale_margins"][place].ravel() == pytest.approx(example(name).margin, rel=1e-9)
+        assert results.limits.margins[place].ravel() == pytest.approx(example(name).margin, rel=1e-9)
 
 
 def test_strays_by_hand():
     data = Dataset([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [1, 1, -1])
     network = Network(w=[[1.0, 1.0], [1.0, -1.0], [1.0, -1.0]], a=[1.0, 1.0, -1.0])
-    assert strays(network, data) == {"num_strays": 1, "stray_share": pytest.approx(1 / 3)}
+    assert strays(network, data) == Strays(count=1, share=pytest.approx(1 / 3))
 
 
 def test_drawing(made, tmp_path):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from reluflow.errors import InvalidInputError
-from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.lyu2021.data import symmetric_angle
 from reluflow.papers.lyu2021.figures import figure_1, figure_3
@@ -20,6 +19,7 @@ from reluflow.papers.lyu2021.figures.panels import (
     one_neuron,
     sign_difference,
 )
+from reluflow.papers.workbench import Workbench
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,9 @@ def test_published_and_derived_margins(first):
     """App. I.1.1: (1 + leak) c/(2 (1 + c)) against (1 + leak)/4; the ratios of the other sets are our instances'."""
     _, results = first
     cosine, _ = symmetric_angle(LEAK)
-    assert results["left_margin"] == pytest.approx(0.75 * cosine / (1 + cosine), rel=1e-12)
-    assert results["left_best"] == pytest.approx(0.375, rel=1e-8)
-    ratios = [results[f"{name}_margin"] / results[f"{name}_best"] for name in ("middle", "right", SHARPER)]
+    assert results.panels["left"].margin == pytest.approx(0.75 * cosine / (1 + cosine), rel=1e-12)
+    assert results.panels["left"].best == pytest.approx(0.375, rel=1e-8)
+    ratios = [results.panels[name].share for name in ("middle", "right", SHARPER)]
     assert ratios == pytest.approx([0.7506, 0.5687, 0.5277], abs=1e-4)
 
 
@@ -89,7 +89,7 @@ def test_the_flow_descends_the_landscape(third):
     """The loss along every path falls, and is the height of the surface below it."""
     _, results = third
     for kind in figure_3.KINDS:
-        paths, losses = results[f"{kind}_paths"], results[f"{kind}_losses"]
+        paths, losses = results.pictures[kind].paths, results.pictures[kind].losses
         assert np.all(np.diff(losses, axis=1) < 0)
         for path, along in zip(paths, losses, strict=True):
             point = path[30]
@@ -99,7 +99,8 @@ def test_the_flow_descends_the_landscape(third):
 
 def test_a_tampered_ridge_fails(third):
     settings, results = third
-    claims = figure_3.claims(settings, results | {"ridge_below": 0.05})
+    ridge = replace(results.pictures["ridge"], below=0.05)
+    claims = figure_3.claims(settings, replace(results, pictures={**results.pictures, "ridge": ridge}))
     assert claims[0].is_failure
 
 

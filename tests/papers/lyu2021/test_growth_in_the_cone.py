@@ -9,8 +9,6 @@ import pytest
 from scipy.linalg import expm
 
 from forging import with_record
-from reluflow.experiments.check import example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.papers.lyu2021.theorems.early_constants import correct_cone
 from reluflow.papers.lyu2021.theorems.growth_in_the_cone import (
     boosted,
@@ -19,7 +17,9 @@ from reluflow.papers.lyu2021.theorems.growth_in_the_cone import (
     stacked,
 )
 from reluflow.papers.lyu2021.theorems.unit_ball import m_norm
+from reluflow.theory.check import example_problem
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from theorem_cases import (
     TheoremCase,
@@ -39,7 +39,7 @@ def _stretched(evidence, factor):
 CASES = (
     TheoremCase(
         "lyu2021:lemmaG.5",
-        forge=lambda evidence: _stretched(evidence, 1.01),
+        forge=lambda evidence: _stretched(evidence, 30.0),
         failing="lyu-a3",
         inapplicable=lambda: _flipped(LEMMA_G_5),
     ),

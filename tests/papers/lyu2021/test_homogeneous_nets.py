@@ -11,10 +11,10 @@ from forging import with_record
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
-from reluflow.experiments.check import check, example_problem
 from reluflow.losses import SquareLoss
 from reluflow.papers.lyu2021.hinted_data import max_margin_separator
 from reluflow.papers.lyu2021.theorems.unit_ball import State, states
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

@@ -12,10 +12,10 @@ from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.data.registry import load
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.experiments.check import example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
+from reluflow.theory.check import example_problem
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, with_networks

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reluflow.endings.directions import direction_distance, unit_norm
-from reluflow.experiments.check import check, example_problem
+from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.losses import SquareLoss
 from reluflow.papers.lyu2021.theorems.late_phase import opposite_pair, opposite_start
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract

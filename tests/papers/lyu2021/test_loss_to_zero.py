@@ -11,11 +11,11 @@ from forging import with_record
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network
 from reluflow.papers.lyu2021.theorems.loss_to_zero import driving_strengths, loss_rate_bound
 from reluflow.papers.lyu2021.theorems.unit_ball import velocity
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from reluflow.data.registry import load
-from reluflow.experiments.check import check, example_problem
 from reluflow.losses import ExponentialLoss
 from reluflow.network import Network, initialization_named
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, with_networks
@@ -79,13 +79,17 @@ def test_the_limit_is_known_from_draws_that_once_left_it_open(seed):
 
 
 def test_a_run_that_is_not_late_enough_decides_nothing():
-    """On the symmetric set the two signs of this draw still exchange weight at log t = 60: no pass, no failure."""
+    """On the symmetric set the two signs of this draw still exchange weight at log t = 60: no pass, no failure.
+
+    The power of |theta| is ours, and the certified limit decides the theorem; it was once inconclusive for want of it.
+    """
     problem = example_problem(THEOREM_F_9, "lyu-symmetric")
     rng = np.random.default_rng(0)
     network = initialization_named("lyu-balanced")(problem.dataset, width=6, scale="1e-8", rng=rng, leak=0.5)
     verdict = check(THEOREM_F_9, replace(problem, network=network))
-    assert verdict.kind is VerdictKind.INCONCLUSIVE
-    assert "not late enough" in verdict.why
+    assert verdict.conclusion("critical").holds is None
+    assert "not late enough" in verdict.conclusion("critical").detail
+    assert verdict.kind is VerdictKind.HOLDS, verdict.why
 
 
 def test_a_network_that_cannot_fit_is_not_spoken_of():

@@ -12,9 +12,9 @@ from reluflow.certificates.network_margin import network_margin
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check
 from reluflow.losses import loss_named
 from reluflow.network import initialization_named
+from reluflow.theory.check import check
 from reluflow.theory.diagnosis import assumptions, diagnose
 from reluflow.theory.elsewhere import Elsewhere
 from reluflow.theory.evidence import Evidence

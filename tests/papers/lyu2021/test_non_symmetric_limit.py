@@ -9,17 +9,17 @@ import pytest
 
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.data.registry import load
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import loss_named
 from reluflow.network import Network
 from reluflow.papers.lyu2021.theorems.limits import limit_of
 from reluflow.papers.lyu2021.theorems.non_symmetric_limit import losing_share, one_neuron_distance, side_of
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.diagnosis import assumption_named
+from reluflow.theory.gather import gather
 from reluflow.theory.hypotheses import assumed
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

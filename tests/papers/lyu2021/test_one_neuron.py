@@ -11,9 +11,9 @@ from scipy.optimize import minimize
 from forging import with_record
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.data.registry import load
-from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network
 from reluflow.papers.lyu2021.theorems.non_symmetric_limit import side_of
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract

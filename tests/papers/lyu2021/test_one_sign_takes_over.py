@@ -10,20 +10,20 @@ import pytest
 from forging import with_record
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.data.registry import load
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.errors import InvalidInputError
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import loss_named
 from reluflow.network import Network
 from reluflow.papers.lyu2021.theorems.early_constants import correct_cone
 from reluflow.papers.lyu2021.theorems.growth_in_the_cone import stacked
 from reluflow.papers.lyu2021.theorems.one_sign_takes_over import extended_embedding
 from reluflow.papers.lyu2021.theorems.unit_ball import m_norm
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.diagnosis import assumption_named
+from reluflow.theory.gather import gather
 from reluflow.theory.hypotheses import assumed
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

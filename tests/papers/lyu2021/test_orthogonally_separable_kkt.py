@@ -9,14 +9,14 @@ import pytest
 
 from forging import with_record
 from reluflow.certificates.kkt import normalized_margin
+from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data.registry import load
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.train import train
-from reluflow.endings.limit import LimitIdentified, certified_limit
-from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network
 from reluflow.papers.lyu2021.theorems.orthogonally_separable_kkt import class_vectors, kkt_directions
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

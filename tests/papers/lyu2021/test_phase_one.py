@@ -9,14 +9,14 @@ import pytest
 
 from forging import with_record
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.train import train
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.papers.lyu2021.theorems.phase_one import phase_one_constant, phase_one_error
 from reluflow.papers.lyu2021.theorems.symmetric_flow import relative_linear_flow, symmetric_flow
 from reluflow.papers.lyu2021.theorems.unit_ball import m_norm
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.papers.lyu2021.theorems.phase_two import RADII, aligned_start, clearance, is_well_aligned, threshold_time
 from reluflow.papers.lyu2021.theorems.symmetric_flow import symmetric_flow
 from reluflow.papers.lyu2021.theorems.unit_ball import m_norm
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

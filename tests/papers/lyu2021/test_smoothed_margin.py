@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from forging import with_record
 from reluflow.data.registry import load
-from reluflow.experiments.check import example_problem
 from reluflow.network import Network
 from reluflow.papers.lyu2021.theorems.smoothed_margin import MarginState, smoothed_margin
+from reluflow.theory.check import example_problem
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract, with_networks
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from forging import with_record
-from reluflow.experiments.check import check, example_problem
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.papers.lyu2021.theorems.unit_ball import State, states
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, with_networks

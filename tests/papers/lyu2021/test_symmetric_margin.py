@@ -9,17 +9,17 @@ import pytest
 
 from forging import with_record
 from reluflow.certificates.kkt import normalized_margin
+from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
 from reluflow.data.registry import load
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
-from reluflow.endings.limit import LimitIdentified, certified_limit
-from reluflow.experiments.check import check, example_problem
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network, initialization_named
 from reluflow.papers.lyu2021.figures.training_run import SquaredNorm
 from reluflow.papers.lyu2021.theorems.linear_maximiser import symmetrized
 from reluflow.papers.lyu2021.theorems.symmetric_flow import small_enough
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

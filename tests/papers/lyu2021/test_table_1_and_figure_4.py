@@ -8,11 +8,11 @@ import pytest
 
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.data.dataset import Dataset
-from reluflow.experiments.store import ResultStore
-from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.lyu2021.figures import figure_4, gaussian_table, table_1
 from reluflow.papers.lyu2021.figures.gaussian_run import Training, compared, split_of, symmetrized
+from reluflow.papers.store import ResultStore
+from reluflow.papers.workbench import Workbench
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +49,10 @@ def test_margins(table):
     """Above the best linear one on the paper's data: 1.063 ± 0.028 in the 8 runs of the full size for n = 10, 1.04 and
     1.08 here; below and rising on the symmetrised: 0.974 after 3,000 iterations, 0.999 after 6,000."""
     _, results = table
-    assert np.all(results["margin_ratio"][0] > 1.02)
-    assert 0.95 < results["symmetric_margin_ratio"][0, 0] < results["long_margin_ratio"][0] < 1.0
-    assert results["long_margin_ratio"][0] > 0.99
-    assert results["long_agreement"][0] > 99.0
+    assert np.all(results.plain.margin_ratio[0] > 1.02)
+    assert 0.95 < results.symmetric.margin_ratio[0, 0] < results.long.margin_ratio[0, 0] < 1.0
+    assert results.long.margin_ratio[0, 0] > 0.99
+    assert results.long.agreement[0, 0] > 99.0
 
 
 def test_files_of_the_table(table, tmp_path):
@@ -97,9 +97,9 @@ def test_the_plane_shows_the_whole_svm(planes):
     """The gradient of the SVM within the plane has all of its length but the bias coordinate."""
     settings, results = planes
     step = 2 * figure_4.REACH / (settings.num_points - 1)
-    for place, n in enumerate(settings.sizes):
+    for n, panel in zip(settings.sizes, results.panels, strict=True):
         separator = linear_separator(split_of(settings.training, n, settings.seed).train)
-        slopes = np.diff(results["linear"][place], axis=0)[0, 0], np.diff(results["linear"][place], axis=1)[0, 0]
+        slopes = np.diff(panel.linear, axis=0)[0, 0], np.diff(panel.linear, axis=1)[0, 0]
         assert np.hypot(*slopes) / step == pytest.approx(np.linalg.norm(separator.w[:-1]), rel=1e-9)
 
 
@@ -117,11 +117,11 @@ def test_a_linear_network_compared_with_the_svm():
     separator = linear_separator(data)
     network = Network(np.outer([3.0, -3.0], separator.w), [3.0, -3.0], leak=0.5)
     row = compared(network, separator, data, data)
-    assert row["net_error"] == row["svm_error"] == 0.0
-    assert row["agreement"] == 100.0
-    assert row["cosine"] == pytest.approx(1.0)
-    assert row["even"] == pytest.approx(0.0, abs=1e-12)
-    assert row["margin_ratio"] == pytest.approx(1.0, rel=1e-12)  # Theorem 4.2: the best of a linear function
+    assert row.net_error == row.svm_error == 0.0
+    assert row.agreement == 100.0
+    assert row.cosine == pytest.approx(1.0)
+    assert row.even == pytest.approx(0.0, abs=1e-12)
+    assert row.margin_ratio == pytest.approx(1.0, rel=1e-12)  # Theorem 4.2: the best of a linear function
 
 
 def test_symmetrising_keeps_the_svm():

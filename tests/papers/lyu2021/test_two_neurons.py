@@ -10,11 +10,11 @@ import pytest
 from forging import with_record
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.data.registry import load
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.network import Network
 from reluflow.papers.lyu2021.theorems.two_neurons import named_directions
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

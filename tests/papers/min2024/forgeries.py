@@ -430,8 +430,9 @@ FORGERIES: Forgeries = {
     ("eq39", "slope"): Forgery(lambda e: scaled_clock(e, 2.0)),
     ("eq40", "forces"): Forgery(lambda e: outputs_before_fit(e, -1.0, -1)),
     # a pull that vanishes has no direction; within a class of the example no other is far from x_+
-    ("eq40", "cosine"): Forgery(lambda e: outputs_before_fit(e, 1e4, 1), also=("forces", "length")),
-    ("eq40", "length"): Forgery(lambda e: outputs_before_fit(e, 1.0, 1), also=("forces",)),
+    ("eq40", "cosine"): Forgery(lambda e: outputs_before_fit(e, 1e4, 1), also=("forces", "length", "aggregate")),
+    ("eq40", "aggregate"): Forgery(lambda e: outputs_before_fit(e, 5.0, 1), also=("forces", "length")),
+    ("eq40", "length"): Forgery(lambda e: outputs_before_fit(e, 0.235, 1), also=("forces",)),
     ("eq37", "turning"): Forgery(one_turns_back),
     ("eq37", "quarter"): Forgery(lambda e: outputs_before_fit(e, 10.0, 1), also=("turning",)),
     ("cosine-quarter", "cosine"): Forgery(one_turns_back),
@@ -468,9 +469,4 @@ FORGERIES: Forgeries = {
     ("remark8", "exit"): Forgery(changed(Exits, pulls=lambda r: -r.pulls)),
     ("eq50", "growth"): Forgery(lambda e: scaled_output_weights(e, -1.0, at=LATER, sign=1)),
     ("appF", "one-way"): Forgery(changed(Selections, vectors=lambda r: np.vstack([r.vectors, -r.vectors[:1]]))),
-}
-
-UNFORGED = {
-    ("eq40", "aggregate"): "the length of x_+- and its bound are of the data alone, where Lemma 11 holds of any data "
-    "under Assumption 1; Lemma 11 has the forgeries of aggregates",
 }

@@ -21,17 +21,17 @@ from papers.min2024.cases import (
 )
 from reluflow.data.registry import load
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
-from reluflow.experiments.check import check
-from reluflow.experiments.evidence import gather
 from reluflow.geometry.alignment import align
 from reluflow.network import Network
 from reluflow.papers.min2024.theorems.moving_neurons import cones_of
 from reluflow.papers.min2024.theorems.pattern_history import alignment_time, disagreements, last_cones, pattern_history
+from reluflow.theory.check import check
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract

@@ -20,13 +20,13 @@ from papers.min2024.cases import (
     unbalanced,
 )
 from reluflow.data.dataset import Dataset
-from reluflow.experiments.check import check
-from reluflow.experiments.evidence import gather
 from reluflow.geometry.alignment import align
 from reluflow.network import Network
 from reluflow.papers.min2024.theorems.alignment_paths import paths_of
 from reluflow.papers.min2024.theorems.constants import ProofConstants, data_constants, proof_constants
+from reluflow.theory.check import check
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem

@@ -10,11 +10,11 @@ from papers.min2024.cases import drawn_problem, not_separated
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check
 from reluflow.losses import SquareLoss
 from reluflow.papers.min2024.theorems.cone_geometry import Caps
 from reluflow.papers.min2024.theorems.constants import data_constants
 from reluflow.papers.min2024.theorems.filippov import Exits
+from reluflow.theory.check import check
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

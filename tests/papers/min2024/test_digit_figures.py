@@ -11,11 +11,11 @@ lag of first order in the step. Figure 13: loss after one epoch 0.30 each (bound
 import numpy as np
 import pytest
 
-from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.min2024.figures import figure_5, figure_10, figure_11, figure_12, figure_13
 from reluflow.papers.min2024.figures.digits_run import alignment, correlations, images_of
 from reluflow.papers.min2024.figures.two_phase_run import is_early_phase, longest_early_phase
+from reluflow.papers.workbench import Workbench
 
 MODULES = {5: figure_5, 10: figure_10, 11: figure_11, 12: figure_12, 13: figure_13}
 

@@ -22,12 +22,12 @@ from papers.min2024.cases import (
 )
 from papers.min2024.forgeries import one_looks_away
 from reluflow.data.dataset import Dataset
-from reluflow.experiments.check import check
-from reluflow.experiments.evidence import gather
 from reluflow.papers.min2024.theorems.constants import data_constants
 from reluflow.papers.min2024.theorems.low_rank import stable_rank
 from reluflow.papers.min2024.theorems.moving_neurons import moments
+from reluflow.theory.check import check
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract

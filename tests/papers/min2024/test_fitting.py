@@ -20,14 +20,14 @@ from papers.min2024.cases import (
     plain_logistic,
 )
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
-from reluflow.experiments.check import check
 from reluflow.network import Network
 from reluflow.papers.min2024.theorems.landmarks import last_fitted_time
 from reluflow.papers.min2024.theorems.low_rank import stable_rank, stable_rank_limit
+from reluflow.theory.check import check
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

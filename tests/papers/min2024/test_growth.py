@@ -26,16 +26,16 @@ from papers.min2024.cases import (
     unbalanced,
 )
 from papers.min2024.forgeries import one_turns_back, outputs_before_fit
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.network import Network
 from reluflow.papers.min2024.theorems.class_groups import groups
 from reluflow.papers.min2024.theorems.constants import proof_constants
 from reluflow.papers.min2024.theorems.landmarks import fitted_time, landmarks
+from reluflow.theory.check import check, example_problem
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from reluflow import load
-from reluflow.experiments.workbench import Workbench
 from reluflow.papers.min2024.figures import figure_1, figure_2, figure_3, figure_4
 from reluflow.papers.min2024.figures.section_4 import (
     cone_sectors,
@@ -20,6 +19,7 @@ from reluflow.papers.min2024.figures.section_4 import (
     turning,
 )
 from reluflow.papers.min2024.theorems.moving_neurons import DEAD, MINUS, PLUS
+from reluflow.papers.workbench import Workbench
 
 MODULES = {1: figure_1, 2: figure_2, 3: figure_3, 4: figure_4}
 
@@ -49,7 +49,7 @@ def judged(figure, results, words):
 def test_tampered_results_fail(results):
     cones = results[2]["cones"].copy()
     cones[-1, 0] = 2
-    assert judged(figure_2.FIGURE, results[2] | {"cones": cones}, "end in S_+ or S_dead") is False
+    assert judged(figure_2.FIGURE, results[2] | {"cones": cones}, "positive neurons end in $S_+$ or") is False
     assert judged(figure_1.FIGURE, results[1] | {"gap": 0.1}, "turns as Eq. (4)") is False
     assert judged(figure_3.FIGURE, results[3] | {"separable": np.array([0.0])}, "random boundary") is False
     late = results[4] | {"flow_times_0": 1.01 * results[4]["times_0"]}

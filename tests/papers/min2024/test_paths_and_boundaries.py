@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from reluflow.experiments.workbench import Workbench
 from reluflow.papers.min2024.figures import (
     figure_14,
     figure_15,
@@ -23,6 +22,7 @@ from reluflow.papers.min2024.figures.correspondence_figure import chosen_edges
 from reluflow.papers.min2024.figures.hyperplane_run import samples, velocity
 from reluflow.papers.min2024.figures.paths_run import all_paths, edges, maximal_path, partner, path_of, reaching, travel
 from reluflow.papers.min2024.theorems.constants import longest_path_by_search, path_length
+from reluflow.papers.workbench import Workbench
 
 
 def _made(figure, **changes):
@@ -58,7 +58,7 @@ def test_a_neuron_slower_than_its_path_allows_is_noticed(paths):
     forged = {**results, "unit": 1e-3 * results["unit"] * 1e-3}
     failing = [c.text for c in figure_15.claims(settings, forged) if c.holds is False]
     assert len(failing) == 1
-    assert failing[0].startswith("a neuron reaches S_+ within the travel time of its path")
+    assert failing[0].startswith("a neuron reaches $S_+$ within the travel time of its path")
 
 
 @pytest.mark.parametrize(("plus", "minus"), [(1, 1), (2, 3), (4, 4), (5, 2)])
@@ -103,4 +103,4 @@ def test_the_slide_is_the_mixture_of_the_two_sides_that_stays():
 def test_a_flow_that_leaves_the_hyperplane_is_noticed():
     settings, results = _made(figure_18.FIGURE)
     failing = [c.text for c in figure_18.claims(settings, {**results, "on_plane": 1e-3}) if c.holds is False]
-    assert failing == ["and stays on it (largest |w_1| afterwards)"]
+    assert failing == ["and stays on it (largest $|w_1|$ afterwards)"]

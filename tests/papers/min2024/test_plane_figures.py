@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from reluflow import load
-from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.min2024.figures import figure_6, figure_7, figure_8, figure_9
 from reluflow.papers.min2024.figures.section_4 import cones_of_network, squared_spectral_norm, stable_rank
+from reluflow.papers.workbench import Workbench
 
 MODULES = {6: figure_6, 7: figure_7, 8: figure_8, 9: figure_9}
 
@@ -71,7 +71,7 @@ def test_tampered_results_fail(results):
 
     assert judged(figure_6, 6, "two sharp decreases", losses=np.linspace(1, 0, len(results[6]["losses"]))) is False
     assert judged(figure_6, 6, "low rank", ranks=results[6]["ranks"] + 1.0) is False
-    assert judged(figure_9, 9, "only those in S_+ grow", norms=np.ones_like(results[9]["norms"])) is False
+    assert judged(figure_9, 9, "only those in $S_+$ grow", norms=np.ones_like(results[9]["norms"])) is False
     assert judged(figure_8, 8, "follows the exact flow", loss_gap=np.array([0.02, 0.0])) is False
 
 

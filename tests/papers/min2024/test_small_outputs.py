@@ -19,10 +19,10 @@ from papers.min2024.cases import (
     plain_logistic,
     unbalanced,
 )
-from reluflow.experiments.check import check
-from reluflow.experiments.evidence import gather
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.papers.min2024.theorems.moving_neurons import force_excess, moments
+from reluflow.theory.check import check
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract

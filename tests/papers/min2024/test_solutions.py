@@ -17,14 +17,12 @@ from papers.min2024.cases import (
     unbalanced,
 )
 from reluflow.data.registry import load
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
-from reluflow.experiments.check import check
-from reluflow.experiments.evidence import gather
 from reluflow.network import Network
 from reluflow.papers.min2024.theorems.counterexamples import (
     BranchedPaths,
@@ -33,6 +31,8 @@ from reluflow.papers.min2024.theorems.counterexamples import (
     euler_path,
     path_residual,
 )
+from reluflow.theory.check import check
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract

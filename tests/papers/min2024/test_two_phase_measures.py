@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from papers.min2024.cases import EXPONENTIAL, deterministic_problem, drawn_problem
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.errors import InvalidInputError

@@ -139,8 +139,3 @@ FORGERIES: Forgeries = {
     ("lemmaC.1", "certificate"): Forgery(margin_point_skewed, also=("stationary", "norm")),
     ("lemmaC.1", "norm"): Forgery(lambda e: margin_point_scaled(e, 30.0), also=("complementary",)),
 }
-
-UNFORGED = {
-    ("thm1", "kkt"): "the closed-form limit is made of the data and the shares of the groups, and satisfies the KKT "
-    "conditions whatever the run was; Lemma C.1 has the forgeries of that point",
-}

@@ -10,10 +10,10 @@ import pytest
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.losses import LogisticLoss
 from reluflow.papers.phuong2021.theorems.sectors import aggregate, extremal_sector, sector_of, strict_extrema
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

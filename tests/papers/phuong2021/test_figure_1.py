@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from reluflow.data.dataset import Dataset
-from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.phuong2021.figures.figure_1 import FIGURE
 from reluflow.papers.phuong2021.figures.two_layer_run import share_in_cones
@@ -18,6 +17,7 @@ from reluflow.papers.phuong2021.figures.weights import (
     two_directions,
     weight_of,
 )
+from reluflow.papers.workbench import Workbench
 
 
 @pytest.fixture(scope="module")
@@ -41,20 +41,21 @@ def test_claims(made):
 def test_published_numbers(made):
     """Singular values 2.39 to 2.42, 0.32 to 0.34, 0.085 to 0.091 in ten seeds; a third of the output weights flip."""
     _, results = made
-    values = results["singular_values"]
+    values = np.array([seed.singular_values for seed in results.seeds])
     assert values[:, 0] == pytest.approx(2.4, abs=0.05)
     assert values[:, 1] == pytest.approx(0.33, abs=0.03)
     assert values[:, 2] == pytest.approx(0.088, abs=0.005)
-    assert np.all((results["flipped"] > 0.2) & (results["flipped"] < 0.5))
-    assert np.all(results["loss"] < 2e-4)
+    assert all(0.2 < seed.flipped < 0.5 for seed in results.seeds)
+    assert all(seed.loss < 2e-4 for seed in results.seeds)
 
 
 def test_the_plane_keeps_the_two_largest_singular_values(made):
     _, results = made
-    assert np.linalg.svd(results["plane"], compute_uv=False) == pytest.approx(results["singular_values"][0, :2])
-    assert results["histogram"].sum() == 100
-    assert results["flow_losses"].shape == (3, len(results["flow_times"]))
-    assert results["flow_times"][-1] == pytest.approx(500.0)
+    for seed in results.seeds:
+        assert np.linalg.svd(seed.plane, compute_uv=False) == pytest.approx(seed.singular_values[:2])
+        assert seed.histogram.sum() == 100
+    assert results.flow.losses.shape == (3, len(results.flow.times))
+    assert results.flow.times[-1] == pytest.approx(500.0)
 
 
 def test_drawing(made, tmp_path):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from reluflow.experiments.workbench import Workbench
 from reluflow.papers.phuong2021.figures.figure_2 import FIGURE
+from reluflow.papers.workbench import Workbench
 
 
 @pytest.fixture(scope="module")
@@ -20,13 +20,14 @@ def test_claims(results):
 
 def test_published_numbers(results):
     """W_1 1.68, 0.23 to 0.24, 0.088; W_2 and W_3 0.56 to 0.57, 0.55 to 0.56, 0.054 to 0.058 in three other seeds."""
-    first, second, third = results["singular_values"][0]
+    (seed,) = results.seeds
+    first, second, third = (layer.singular_values for layer in seed.layers)
     assert first[:3] == pytest.approx([1.68, 0.235, 0.088], rel=0.05)
     assert second[:3] == pytest.approx([0.565, 0.55, 0.057], rel=0.05)
     assert third[:3] == pytest.approx([0.565, 0.55, 0.055], rel=0.05)
-    assert results["loss"][0] < 5e-5
-    assert 0.45 < results["share_close"][0] < 0.75
-    assert np.linalg.svd(results["plane_2"], compute_uv=False) == pytest.approx(second[:2])
+    assert seed.loss < 5e-5
+    assert 0.45 < seed.share_close < 0.75
+    assert np.linalg.svd(seed.layers[1].plane, compute_uv=False) == pytest.approx(second[:2])
 
 
 def test_drawing(results, tmp_path):

@@ -13,8 +13,6 @@ from forging import with_record
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network, initialization_named
 from reluflow.papers.phuong2021.theorems.two_neuron_limit import (
@@ -27,7 +25,9 @@ from reluflow.papers.phuong2021.theorems.two_neuron_limit import (
     limit_of,
     sampled_death,
 )
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

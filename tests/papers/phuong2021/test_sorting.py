@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from reluflow.data.dataset import Dataset
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.papers.phuong2021.theorems.sorting import sorting_time
+from reluflow.theory.check import check, example_problem
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

@@ -30,7 +30,7 @@ def loss_is_smooth(facts: DatasetFacts) -> Comparison:
     constant = facts.loss.factor * max(float(np.max(facts.loss.curvature(h, np.full_like(h, y)))) for y in labels)
     forces = facts.loss.force_at_zero(facts.dataset.y)
     if np.any((forces == 0.0) & (facts.dataset.y != 0.0)):
-        return fails("a sample with y != 0 has no force at h = 0")
+        return fails(r"a sample with $y \ne 0$ has no force at $h = 0$")
     return judgement(constant <= 1.0, 1.0 - constant, f"Lipschitz constant {constant:.6g}")
 
 
@@ -65,7 +65,7 @@ def no_dead_saddle(facts: DatasetFacts) -> Comparison:
     if not facts.has_affordable_cones:
         return undecided(_too_many_cones(facts))
     found = len(facts.extremal.dead_saddles)
-    return judgement(found == 0, float(-found), f"{found} cones with D_u = 0 around which G takes both signs")
+    return judgement(found == 0, float(-found), f"{found} cones with $D_u = 0$ around which $G$ takes both signs")
 
 
 def acute_positive_data(facts: DatasetFacts) -> Comparison:
@@ -75,13 +75,13 @@ def acute_positive_data(facts: DatasetFacts) -> Comparison:
     if not np.all(y > 0):
         return fails(f"smallest label {y.min():.6g}", float(y.min() / (np.abs(y).max() or 1.0)))
     if n < d:
-        return fails(f"n = {n} < d = {d}", float(n - d))
+        return fails(f"$n$ = {n} is below $d$ = {d}", float(n - d))
     pairs = facts.pairs if facts.dataset.is_binary else pair_summary(X, np.ones(n))
     smallest = min(1.0, pairs.min_same_class)
     if smallest <= 0.0:
         return fails(f"smallest cosine between samples {smallest:.6g}", smallest)
     if not pairs.is_complete:
-        return undecided(f"too many pairs for n = {n}")
+        return undecided(f"too many pairs for $n$ = {n}")
     generic = facts.general_position
     independence = None if generic is None else generic.smallest_singular_value
     if independence is None:
@@ -124,7 +124,7 @@ def residual_condition(facts: DatasetFacts) -> Comparison:
     if not facts.has_affordable_cones:
         return undecided(_too_many_cones(facts))
     if facts.rank < facts.dataset.d:
-        return fails(f"X^T X is singular: rank {facts.rank} in dimension {facts.dataset.d}")
+        return fails(rf"$X^\top X$ is singular: rank {facts.rank} in dimension {facts.dataset.d}")
     if not np.any(facts.dataset.y):
         return fails("all labels are 0, so there is no residual", 0.0)
     X, facets, cones = facts.dataset.X, facts.active_facets, facts.cones
@@ -135,7 +135,7 @@ def residual_condition(facts: DatasetFacts) -> Comparison:
     potential = np.maximum(cones.witnesses[is_ray] @ X.T, 0.0) @ rho / size
     parts = {
         "residual on the facets": float(np.min(rho[facets], initial=np.inf)) / label,
-        "G on mixed rays": float(np.min(potential[is_mixed_ray], initial=np.inf)),
+        "$G$ on mixed rays": float(np.min(potential[is_mixed_ray], initial=np.inf)),
         "push away from the facets": least_facet_push(facts, rho) / (size * facts.norms.max()),
     }
     return positive(min(parts.values()), "; ".join(f"{name} {value:.4g}" for name, value in parts.items()))
@@ -183,12 +183,12 @@ def three_point_box(facts: DatasetFacts, *, corrected: bool) -> Comparison:
     fits = [smallest_eta(facts.dataset.X[order], facts.dataset.y[order]) for order in orders]
     eta, violation = min(fits, key=lambda fit: (fit[1], fit[0]))
     if violation > 0.0:
-        return fails(f"a side of the box that does not depend on eta is missed by {violation:.4g}", -violation)
-    return positive(limit - eta, f"smallest eta {eta:.6g}, allowed below {name}")
+        return fails(rf"a side of the box that does not depend on $\eta$ is missed by {violation:.4g}", -violation)
+    return positive(limit - eta, rf"smallest $\eta$ {eta:.6g}, allowed below {name}")
 
 
 def _too_many_cones(facts: DatasetFacts) -> str:
-    return f"too many activation cones for n = {facts.dataset.n} in dimension {facts.rank}"
+    return f"too many activation cones for $n$ = {facts.dataset.n} in dimension {facts.rank}"
 
 
 def least_facet_push(facts: DatasetFacts, rho: FloatArray) -> float:
@@ -210,7 +210,10 @@ def least_facet_push(facts: DatasetFacts, rho: FloatArray) -> float:
 
 
 SMOOTH_LOSS = Assumption(
-    "boursier-a1", "boursier2024", "Assumption 1: dl/dh is 1-Lipschitz and not 0 at h = 0 unless y = 0", loss_is_smooth
+    "boursier-a1",
+    "boursier2024",
+    r"Assumption 1: $d\ell/dh$ is 1-Lipschitz and not 0 at $h = 0$ unless $y = 0$",
+    loss_is_smooth,
 )
 DENSITIES = Assumption(
     "boursier-a2", "boursier2024", "Assumption 2: independent samples with densities", samples_have_densities
@@ -218,29 +221,32 @@ DENSITIES = Assumption(
 GENERAL_POSITION = Assumption(
     "general-position",
     "boursier2024",
-    "Lemma 2: samples independent, no D_u on the boundary of its cone",
+    "Lemma 2: samples independent, no $D_u$ on the boundary of its cone",
     general_position,
 )
-NO_SADDLE = Assumption("no-saddle", "boursier2024", "Theorem 1: no extremal vector is a saddle of G", no_saddle)
+NO_SADDLE = Assumption("no-saddle", "boursier2024", "Theorem 1: no extremal vector is a saddle of $G$", no_saddle)
 NO_DEAD_SADDLE = Assumption(
-    "no-dead-saddle", "boursier2024", "Theorem 1 (E14): no saddle of G on a cone with D_u = 0 either", no_dead_saddle
+    "no-dead-saddle",
+    "boursier2024",
+    "Theorem 1 (E14): no saddle of $G$ on a cone with $D_u = 0$ either",
+    no_dead_saddle,
 )
 THREE_POINT_BOX = Assumption(
     "three-point-box",
     "boursier2024",
-    "Assumption 3 with eta < 1/6, as printed in Thm 2",
+    r"Assumption 3 with $\eta < 1/6$, as printed in Thm 2",
     partial(three_point_box, corrected=False),
 )
 THREE_POINT_BOX_CORRECTED = Assumption(
     "three-point-box-corrected",
     "boursier2024",
-    "Assumption 3 with the eta for which Lemma 8 is true (E3)",
+    r"Assumption 3 with the $\eta$ for which Lemma 8 is true (E3)",
     partial(three_point_box, corrected=True),
 )
 ACUTE_POSITIVE_DATA = Assumption(
     "boursier-a4",
     "boursier2024",
-    "Assumption 4: acute samples, positive labels, n >= d, independent",
+    r"Assumption 4: acute samples, positive labels, $n \ge d$, independent",
     acute_positive_data,
 )
 FACET_CONDITION = Assumption(

@@ -36,7 +36,7 @@ def _lipschitz(factor: float) -> Comparison:
     """1 minus the Lipschitz constant of the derivative of factor (h - y)^2/2."""
     margin = loss_is_smooth(DatasetFacts(load("three-points"), SquareLoss(factor=factor), 0.0)).margin
     constant = 1.0 - (margin if margin is not None else -np.inf)
-    return at_most(constant, 1.0, detail=f"dl/dh of {factor:g} (h - y)^2/2 has Lipschitz constant {constant:g}")
+    return at_most(constant, 1.0, detail=rf"$d\ell/dh$ of {factor:g} $(h - y)^2/2$ has Lipschitz constant {constant:g}")
 
 
 E1 = Erratum(
@@ -44,8 +44,8 @@ E1 = Erratum(
     partial(_lipschitz, 2.0),
     partial(_lipschitz, 1.0),
     where="Sec. 2, Assumption 1",
-    printed="(h - y)^2 is an instance",
-    corrected="its derivative is 2-Lipschitz; (h - y)^2/2 is one",
+    printed="$(h - y)^2$ is an instance",
+    corrected="its derivative is 2-Lipschitz; $(h - y)^2/2$ is one",
 )
 
 
@@ -63,9 +63,9 @@ def _late_neurons(*, printed: bool) -> Comparison:
     w = w[(np.sum(start * w, axis=1) > 0.0) & np.any(start != 0.0, axis=1)]
     ends = align_until(data.X, data.y / data.n, w, np.ones(len(w)), constants.tau(log_lambda, eps)).w
     late = int(np.sum(~np.all(ends @ data.X.T > 0.0, axis=1)))
-    words = f"{late} of {len(w)} neurons with Condition 1 are outside the extremal cone at tau"
+    words = rf"{late} of {len(w)} neurons with Condition 1 are outside the extremal cone at $\tau$"
     allowed = constants.log_lambda_star(eps, 1.0)
-    return none_of(late, detail=f"{words}, ln lambda = {log_lambda:.4g}; (22) allows {allowed:.4g}")
+    return none_of(late, detail=rf"{words}, $\ln\lambda$ = {log_lambda:.4g}; (22) allows {allowed:.4g}")
 
 
 E2 = Erratum(
@@ -73,15 +73,17 @@ E2 = Erratum(
     partial(_late_neurons, printed=True),
     partial(_late_neurons, printed=False),
     where="Thm 1(ii), Thm 3(ii)",
-    printed="lambda < lambda* of (22) puts every neuron with Condition 1 in an extremal cone at tau",
-    corrected="also lambda <= exp(-4 D_max^2/(eps D_min^2 min(alpha_min, alpha_0)^2)), so that the neuron has "
-    "arrived by tau (Theorem 3: the factor 2 and alpha_min alone)",
+    printed=r"$\lambda < \lambda^*$ of (22) puts every neuron with Condition 1 in an extremal cone at $\tau$",
+    corrected=r"also $\lambda \le \exp(-4 D_{\max}^2/(\varepsilon D_{\min}^2\,\min(\alpha_{\min}, \alpha_0)^2))$, "
+    r"so that the neuron has arrived by $\tau$ (Theorem 3: the factor 2 and $\alpha_{\min}$ alone)",
 )
 
 
 def _facets(eta: float) -> Comparison:
     least = float(facet_margins(*box_corners(eta)).min())
-    return at_least(least, 0.0, detail=f"least margin of Assumption 5 over the corners at eta = {eta:g} is {least:.4g}")
+    return at_least(
+        least, 0.0, detail=rf"least margin of Assumption 5 over the corners at $\eta$ = {eta:g} is {least:.4g}"
+    )
 
 
 E3 = Erratum(
@@ -89,8 +91,8 @@ E3 = Erratum(
     partial(_facets, 0.16),
     partial(_facets, 0.0976),
     where="Lemma 8, Thm 2",
-    printed="eta < 1/6 gives Assumption 5 on the box of Assumption 3",
-    corrected="eta < 0.09765 does, and no more: at the worst corner it fails beyond",
+    printed=r"$\eta < 1/6$ gives Assumption 5 on the box of Assumption 3",
+    corrected=r"$\eta < 0.09765$ does, and no more: at the worst corner it fails beyond",
 )
 
 
@@ -100,7 +102,9 @@ def _repels(side: float) -> Comparison:
     start = side * pull + 1e-6 * np.array([-0.8, 0.6])
     moved = start - 1e-3 * (pull - (pull @ start) * start)  # a < 0
     rate = float(np.log(np.linalg.norm(moved - side * pull) / np.linalg.norm(start - side * pull))) / 1e-3
-    return at_least(rate, 0.0, detail=f"a neuron with a < 0 leaves {side:+g} D/|D| at the rate {rate:.4g}")
+    return at_least(
+        rate, 0.0, detail=f"a neuron with $a < 0$ leaves the ray of {side:+g} times $D/|D|$ at the rate {rate:.4g}"
+    )
 
 
 E4 = Erratum(
@@ -108,8 +112,8 @@ E4 = Erratum(
     partial(_repels, -1.0),
     partial(_repels, 1.0),
     where="Thm 1(ii)",
-    printed="the exceptional neurons have w/|w| = -D/|D|",
-    corrected="for a_j > 0; for a_j < 0 it is +D/|D|, so (w/a)/|w/a| = -D/|D| for both",
+    printed="the exceptional neurons have $w/|w| = -D/|D|$",
+    corrected="for $a_j > 0$; for $a_j < 0$ it is $+D/|D|$, so $(w/a)/|w/a| = -D/|D|$ for both",
 )
 
 
@@ -121,7 +125,9 @@ def _alpha_minus(*, printed: bool) -> Comparison:
     value = alignment_constants(data, SquareLoss()).alpha_min_minus
     if printed:
         value = min(value, float(np.sqrt(1.0 - cosine**2)))
-    return at_least(value, 1e-9, detail=f"alpha_min^- = {value:.4g}, -D_u = ({-pull[0]:.3g}, {-pull[1]:.3g}) in M_u")
+    return at_least(
+        value, 1e-9, detail=rf"$\alpha_{{\min}}^-$ = {value:.4g}, $-D_u$ = ({-pull[0]:.3g}, {-pull[1]:.3g}) in $M_u$"
+    )
 
 
 E5 = Erratum(
@@ -129,8 +135,8 @@ E5 = Erratum(
     partial(_alpha_minus, printed=True),
     partial(_alpha_minus, printed=False),
     where="Eq. (25)",
-    printed="alpha_min^- excludes cones that meet D_u",
-    corrected="it must exclude cones with D_u in -M_u; as printed it is 0 on generic data with negative labels",
+    printed=r"$\alpha_{\min}^-$ excludes cones that meet $D_u$",
+    corrected="it must exclude cones with $D_u$ in $-M_u$; as printed it is 0 on generic data with negative labels",
 )
 
 
@@ -142,7 +148,9 @@ def _boundary_pull(sign: float) -> Comparison:
     eta = float(rest @ data.X[1] / (Z @ data.X[1]))  # the slope of the shortest element, in [0, 1]
     across = abs(float((rest + sign * Z * eta) @ data.X[1])) / float(np.linalg.norm(data.X[1]))
     left = above_rounding(across, 1e-12)
-    return at_most(across, 1e-12, detail=f"D~_u {'+' if sign > 0 else '-'} Z_u eta leaves its boundary by {left}")
+    return at_most(
+        across, 1e-12, detail=rf"$\tilde{{D}}_u$ {'+' if sign > 0 else '-'} $Z_u \eta$ leaves its boundary by {left}"
+    )
 
 
 E6 = Erratum(
@@ -150,8 +158,8 @@ E6 = Erratum(
     partial(_boundary_pull, 1.0),
     partial(_boundary_pull, -1.0),
     where="Eq. (20)",
-    printed="D_u = D~_u + Z_u eta, eta in R^n",
-    corrected="D_u = D~_u - Z_u eta, eta in R^K(u)",
+    printed=r"$D_u = \tilde D_u + Z_u \eta$, $\eta$ in $\mathbb{R}^n$",
+    corrected=r"$D_u = \tilde D_u - Z_u \eta$, $\eta$ in $\mathbb{R}^{K(u)}$",
 )
 
 
@@ -162,7 +170,7 @@ def _line_and_network(x: tuple[float, float]) -> Comparison:
     size = np.sqrt(np.linalg.norm(beta))
     network = Network([beta / size], [size])
     gap = abs(float(network.outputs(np.array([x]))[0]) - float(np.dot(beta, x)))
-    return at_most(gap, 1e-12, detail=f"|h(x) - <beta*, x>| = {gap:.4g} at x = ({x[0]:g}, {x[1]:g})")
+    return at_most(gap, 1e-12, detail=rf"$|h(x) - \langle\beta^*, x\rangle|$ = {gap:.4g} at $x$ = ({x[0]:g}, {x[1]:g})")
 
 
 E7 = Erratum(
@@ -170,7 +178,7 @@ E7 = Erratum(
     partial(_line_and_network, (0.0, -1.0)),
     partial(_line_and_network, (-0.4, 1.0)),
     where="Thms 2 and 4, Eq. (11)",
-    printed="h(x) = <beta*, x> for all x",
+    printed=r"$h(x) = \langle\beta^*, x\rangle$ for all $x$",
     corrected="on the cone of the data only: ReLU is not odd",
 )
 
@@ -193,8 +201,8 @@ E8 = Erratum(
     partial(_best_loss, -1.0),
     partial(_best_loss, 1.0),
     where="Thms 2 and 4",
-    printed="for any width m",
-    corrected="some neuron must start positive and active on a sample; a draw has none with probability (1 - p)^m",
+    printed="for any width $m$",
+    corrected="some neuron must start positive and active on a sample; a draw has none with probability $(1 - p)^m$",
 )
 
 
@@ -212,7 +220,7 @@ def _least_facet_pull(*, printed: bool) -> Comparison:
     least = float(np.min(products, where=patterns[:, constants.facets] != 0, initial=np.inf))
     value = least if printed else constants.alpha_4
     read = "every cone and facet" if printed else "the facets that mixed cones touch"
-    return at_least(value, 1e-9, detail=f"alpha_4 over {read} is {value:.4g} on three points")
+    return at_least(value, 1e-9, detail=rf"$\alpha_4$ over {read} is {value:.4g} on three points")
 
 
 E9 = Erratum(
@@ -220,8 +228,8 @@ E9 = Erratum(
     partial(_least_facet_pull, printed=True),
     partial(_least_facet_pull, printed=False),
     where="Lemmas 20, 21, 23; (51), (52)",
-    printed="rate c_4; remainder with a plus; cross term without a factor; u_k' = +1",
-    corrected="rate c_4/2; minus; a factor 2 and the root gives c_4/8; u_k' = -1 and only adjacent samples",
+    printed="rate $c_4$; remainder with a plus; cross term without a factor; $u_{k'} = +1$",
+    corrected="rate $c_4/2$; minus; a factor 2 and the root gives $c_4/8$; $u_{k'} = -1$ and only adjacent samples",
 )
 
 
@@ -237,17 +245,20 @@ def _line_at_the_end(*, printed: bool) -> Comparison:
     a = np.array([np.sqrt(square), -np.sqrt(light)])
     parts = a[:, None] * Network(np.outer(a, beta / length), a).w
     watched, reached = (float(np.linalg.norm(beta - total)) for total in (parts.sum(axis=0), parts[0]))
-    words = f"with the sum over {'I and N' if printed else 'I'} at {watched if printed else reached:.5g} from beta*"
-    return at_most(reached, eps_3, allowance=1e-12, detail=f"|beta* - beta_I| = {reached:.5g} {words}")
+    words = (
+        rf"with the sum over {'I and N' if printed else 'I'} at {watched if printed else reached:.5g} from "
+        rf"$\beta^*$"
+    )
+    return at_most(reached, eps_3, allowance=1e-12, detail=rf"$|\beta^* - \beta_I|$ = {reached:.5g} {words}")
 
 
 E10 = Erratum(
     "boursier2024:E10",
     partial(_line_at_the_end, printed=True),
     partial(_line_at_the_end, printed=False),
-    where="tau_3, Lemma 6",
-    printed="the first clause sums over I and N",
-    corrected="over I; and eps_2 <= eps_2~* is meant",
+    where=r"$\tau_3$, Lemma 6",
+    printed="the first clause sums over $I$ and $N$",
+    corrected=r"over $I$; and $\varepsilon_2 \le \tilde{\varepsilon}_2^*$ is meant",
 )
 
 
@@ -260,8 +271,8 @@ def _projection(*, printed: bool) -> Comparison:
     lengths = np.linalg.norm(data.X, axis=1)
     deltas = along - 2.0 * np.mean(lengths**2) * 1e-3 * lengths / np.linalg.norm(pull)
     slack = float(np.min((weight if printed else 1.0) * along - deltas))
-    name = "<w, x_k>" if printed else "<wbar, x_k>"
-    return at_least(slack, 0.0, detail=f"least {name} - delta_k is {slack:.4g} for 100 neurons")
+    name = r"$\langle w, x_k\rangle$" if printed else r"$\langle\bar{w}, x_k\rangle$"
+    return at_least(slack, 0.0, detail=rf"least {name} - $\delta_k$ is {slack:.4g} for 100 neurons")
 
 
 E11 = Erratum(
@@ -269,8 +280,9 @@ E11 = Erratum(
     partial(_projection, printed=True),
     partial(_projection, printed=False),
     where="Lemmas 5, 24, Cor. 1",
-    printed="<w, x_k>; |a_i|; eps_4*",
-    corrected="<w-bar, x_k>, for w is of order 1/sqrt(m); |a_i(tau_3)| on N; the square of eps_4*",
+    printed=r"$\langle w, x_k\rangle$; $|a_i|$; $\varepsilon_4^*$",
+    corrected=r"$\langle\bar{w}, x_k\rangle$, for $w$ is of order $1/\sqrt{m}$; $|a_i(\tau_3)|$ on $N$; the square "
+    r"of $\varepsilon_4^*$",
 )
 
 
@@ -280,7 +292,9 @@ def _difference(power: float) -> Comparison:
     angle = np.arccos(1.0 - delta)
     distance = float(np.hypot(1.0 - np.cos(angle), np.sin(angle)))
     bound = (2.0 * delta) ** power
-    return at_most(distance, bound, allowance=1e-9, detail=f"|wbar_i - wbar_j| = {distance:.4g} against {bound:.4g}")
+    return at_most(
+        distance, bound, allowance=1e-9, detail=rf"$|\bar{{w}}_i - \bar{{w}}_j|$ = {distance:.4g} against {bound:.4g}"
+    )
 
 
 E12 = Erratum(
@@ -288,8 +302,8 @@ E12 = Erratum(
     partial(_difference, 1.0),
     partial(_difference, 0.5),
     where="Lemma 17, (44)",
-    printed="|v_ij| = O(lambda^eps), |x_k^2|",
-    corrected="O(lambda^(eps/2)), and |x_k|^2 in the A-term",
+    printed=r"$|v_{ij}| = O(\lambda^\varepsilon)$, $|x_k^2|$",
+    corrected=r"$O(\lambda^{\varepsilon/2})$, and $|x_k|^2$ in the $A$-term",
 )
 
 
@@ -297,7 +311,9 @@ def _threshold(name: str) -> Comparison:
     """ln lambda* of Eq. (22) for eps = 0.1, alpha_0 = 1: it must be finite for the theorem to say anything."""
     constants = alignment_constants(load(name), SquareLoss())
     value = constants.log_lambda_star(0.1, 1.0)
-    return at_least(value, -1e6, detail=f"delta_0 = {constants.delta_0:.4g}, ln lambda* = {value:.4g} on {name}")
+    return at_least(
+        value, -1e6, detail=rf"$\delta_0$ = {constants.delta_0:.4g}, $\ln\lambda^*$ = {value:.4g} on {name}"
+    )
 
 
 E13 = Erratum(
@@ -306,7 +322,8 @@ E13 = Erratum(
     partial(_threshold, "three-points"),
     where="Sec. 3",
     printed="Theorem 1 covers orthogonal data",
-    corrected="on exactly orthogonal samples eta is at its bound, delta_0 = 0 and lambda* = 0: nothing is said",
+    corrected=r"on exactly orthogonal samples $\eta$ is at its bound, $\delta_0 = 0$ and $\lambda^* = 0$: nothing "
+    r"is said",
 )
 
 
@@ -326,8 +343,8 @@ E14 = Erratum(
     partial(_dead_saddles, printed=True),
     partial(_dead_saddles, printed=False),
     where="Thm 1, Lemmas 12 and 13",
-    printed="G has no saddle",
-    corrected="a cone with D_u = 0 around which G takes both signs counts as one: `no-dead-saddle`",
+    printed="$G$ has no saddle",
+    corrected="a cone with $D_u = 0$ around which $G$ takes both signs counts as one: `no-dead-saddle`",
 )
 
 

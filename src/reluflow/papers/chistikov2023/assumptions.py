@@ -73,7 +73,7 @@ def generic_covariance(facts: DatasetFacts) -> Comparison:
     words = f"eigenvalue gap {gap:.3g}, teacher's coordinate {coordinate:.3g}"
     margin = min(gap, coordinate)
     if data.n > MAX_SAMPLES and margin > GENERIC:
-        return undecided(f"{words}; pairs of samples are not compared for n = {data.n}, above {MAX_SAMPLES}")
+        return undecided(f"{words}; pairs of samples are not compared for $n$ = {data.n}, above {MAX_SAMPLES}")
     if 1 < data.n <= MAX_SAMPLES:
         unit = data.X / facts.norms[:, None]
         cosines = np.clip(unit @ unit.T, -1.0, 1.0)
@@ -93,13 +93,13 @@ CORRELATED_TEACHER = Assumption(
 SPANNING_UNIT_TEACHER = Assumption(
     "chistikov-a1i",
     "chistikov2023",
-    "Assumption 1(i): d > 1, the samples span R^d, the teacher has length 1",
+    r"Assumption 1(i): $d > 1$, the samples span $\mathbb{R}^d$, the teacher has length 1",
     spanning_unit_teacher,
 )
 GENERIC_COVARIANCE = Assumption(
     "chistikov-a1iii",
     "chistikov2023",
-    "Assumption 1(iii): distinct directions and eigenvalues of X^T X, teacher in no eigenspan",
+    r"Assumption 1(iii): distinct directions and eigenvalues of $X^\top X$, teacher in no eigenspan",
     generic_covariance,
 )
 

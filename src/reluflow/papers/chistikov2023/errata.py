@@ -30,8 +30,9 @@ E1 = Erratum(
     partial(_start_of_bundle, 1),
     partial(_start_of_bundle, 2),
     where="Lemma 32(ii), proof",
-    printed="|V(T_1)| is of order lambda",
-    corrected="of order lambda^2; the chain then gives 8 + eps, but norms grow at eta_1 or more, and 4 + eps stands",
+    printed=r"$|V(T_1)|$ is of order $\lambda$",
+    corrected=r"of order $\lambda^2$; the chain then gives $8 + \varepsilon$, but norms grow at $\eta_1$ or more, "
+    r"and $4 + \varepsilon$ stands",
 )
 
 
@@ -54,7 +55,9 @@ def _pull_late(*, printed: bool) -> Comparison:
     else:
         bounds = 0.5 * np.log(top * here.speed) - least * here.speed * times / (5.0 * top)
     worst = float(np.max(logs - bounds))
-    return at_most(worst, 0.0, detail=f"|g| is at most {np.exp(worst):.3g} times the bound until |v* - V| = 1e-6")
+    return at_most(
+        worst, 0.0, detail=f"$|g|$ is at most {np.exp(worst):.3g} times the bound until $|v^* - V| = 10^{{-6}}$"
+    )
 
 
 E2 = Erratum(
@@ -62,9 +65,9 @@ E2 = Erratum(
     partial(_pull_late, printed=True),
     partial(_pull_late, printed=False),
     where="Lemma 34, proof",
-    printed="|g| <= eta_1 exp(-5 |gamma| (t - T_2)/8), from Lemma 28(ix)",
-    corrected="(ix) bounds the distance from below; |g| <= sqrt(2 eta_1 L) and Lemma 32 give the decay. The lemma "
-    "stands",
+    printed=r"$|g| \le \eta_1\,\exp(-5 |\gamma| (t - T_2)/8)$, from Lemma 28(ix)",
+    corrected=r"(ix) bounds the distance from below; $|g| \le \sqrt{2 \eta_1 L}$ and Lemma 32 give the decay. The "
+    r"lemma stands",
 )
 
 
@@ -75,8 +78,8 @@ def _still_moves(*, printed: bool) -> Comparison:
     """
     ends = np.array([1e6, 2e6])
     moved = abs(float(np.diff(np.log1p(ends) if printed else np.exp(-ends))[0]))
-    path = "ln(1 + t)" if printed else "exp(-t)"
-    return at_most(moved, 1e-3, detail=f"theta = {path} moves by {moved:.3g} between t = 1e6 and 2e6")
+    path = r"\ln(1 + t)" if printed else r"\exp(-t)"
+    return at_most(moved, 1e-3, detail=rf"$\theta = {path}$ moves by {moved:.3g} between $t = 10^6$ and 2e6")
 
 
 E3 = Erratum(
@@ -84,8 +87,8 @@ E3 = Erratum(
     partial(_still_moves, printed=True),
     partial(_still_moves, printed=False),
     where="Theorem 7, proof",
-    printed="the integral of |dtheta/dt|^2 is finite, so there is a limit",
-    corrected="with L <= C exp(-c t) the steps |theta(t + 1) - theta(t)| <= sqrt(L(t)) are summable",
+    printed=r"the integral of $|d\theta/dt|^2$ is finite, so there is a limit",
+    corrected=r"with $L \le C\,\exp(-c t)$ the steps $|\theta(t + 1) - \theta(t)| \le \sqrt{L(t)}$ are summable",
 )
 
 
@@ -102,9 +105,9 @@ E4 = Erratum(
     partial(_length, printed=True),
     partial(_length, printed=False),
     where="Prop. 26, proof",
-    printed="|V| <= r_1 |gamma|/eta_1 in S_1",
-    corrected="|V| <= r_1; the constant is then eta_d^2 nu_d*^2/(2 eta_1 |gamma|). Whether the printed one holds is "
-    "open",
+    printed=r"$|V| \le r_1 |\gamma|/\eta_1$ in $S_1$",
+    corrected=r"$|V| \le r_1$; the constant is then $\eta_d^2 (\nu_d^*)^2/(2 \eta_1 |\gamma|)$. Whether the "
+    r"printed one holds is open",
 )
 
 
@@ -118,8 +121,8 @@ E5 = Erratum(
     partial(_third_coordinate, 2.0),
     partial(_third_coordinate, 4.0),
     where="Prop. 27, proof",
-    printed="r_k > eta_k/(2 eta_1) for k >= l >= 2",
-    corrected="r_k > eta_k/(4 eta_{l-1}); the conclusion stands",
+    printed=r"$r_k > \eta_k/(2 \eta_1)$ for $k \ge l \ge 2$",
+    corrected=r"$r_k > \eta_k/(4 \eta_{l-1})$; the conclusion stands",
 )
 
 
@@ -158,9 +161,9 @@ def _log_scales(*, printed: bool) -> Comparison:
     ratio = many.largest_log_scale(0.25) / few.largest_log_scale(0.25)
     if not printed:
         ratio = float((np.log(400.0) + power) / (np.log(25.0) + power))
-    words = f"ln(1/lambda) grows {ratio:.4g} times from m = 25 to 400"
+    words = rf"$\ln(1/\lambda)$ grows {ratio:.4g} times from $m = 25$ to 400"
     return at_most(
-        ratio, np.log(400.0) / np.log(25.0), detail=f"{words}; delta goes from {few.delta:.3g} to {many.delta:.3g}"
+        ratio, np.log(400.0) / np.log(25.0), detail=rf"{words}; $\delta$ goes from {few.delta:.3g} to {many.delta:.3g}"
     )
 
 
@@ -169,8 +172,8 @@ E7 = Erratum(
     partial(_log_scales, printed=True),
     partial(_log_scales, printed=False),
     where="Sec. 3",
-    printed="the bound on lambda is polynomial in m",
-    corrected="for fixed delta; delta is a minimum over neurons and falls with m",
+    printed=r"the bound on $\lambda$ is polynomial in $m$",
+    corrected=r"for fixed $\delta$; $\delta$ is a minimum over neurons and falls with $m$",
 )
 
 
@@ -187,8 +190,8 @@ E8 = Erratum(
     partial(_time_of_a_step, printed=True),
     partial(_time_of_a_step, printed=False),
     where="Sec. 8",
-    printed="L with the factor 1/2",
-    corrected="the authors' code has none: time is 0.02 per iteration and training stops at L = 5e-10",
+    printed="$L$ with the factor 1/2",
+    corrected=r"the authors' code has none: time is 0.02 per iteration and training stops at $L = 5\cdot10^{-10}$",
 )
 
 
@@ -199,7 +202,7 @@ def _distance_of_teacher(*, printed: bool) -> Comparison:
     sample = centre + np.sqrt(rho / d) * np.random.default_rng(0).standard_normal(d)
     distance = float(np.linalg.norm(sample / np.linalg.norm(sample) - centre))
     stated = float(np.sqrt(rho)) if printed else float(np.sqrt(2.0 - 2.0 * 2.0**-0.25))
-    return equals(distance, stated, atol=0.01, detail=f"|v* - mu| = {distance:.4f} against {stated:.4f}")
+    return equals(distance, stated, atol=0.01, detail=rf"$|v^* - \mu|$ = {distance:.4f} against {stated:.4f}")
 
 
 E9 = Erratum(
@@ -207,8 +210,8 @@ E9 = Erratum(
     partial(_distance_of_teacher, printed=True),
     partial(_distance_of_teacher, printed=False),
     where="Sec. 8",
-    printed="the distance of v* and mu is sqrt(rho) = 0.644",
-    corrected="that of x_0; of v* it is 0.564",
+    printed=r"the distance of $v^*$ and $\mu$ is $\sqrt{\rho} = 0.644$",
+    corrected="that of $x_0$; of $v^*$ it is 0.564",
 )
 
 
@@ -232,7 +235,7 @@ E10 = Erratum(
     partial(_last_line, 1),
     partial(_last_line, 2),
     where="Lemma 28(ix), proof",
-    printed="first power of |v* - V|",
+    printed="first power of $|v^* - V|$",
     corrected="second power",
 )
 
@@ -241,7 +244,7 @@ def _normal_bound(*, printed: bool) -> Comparison:
     """sqrt(1 + 3 z^2), |f|/(|V||g|) where <V, g> = z |V||g|, against 1 + z for z = lambda^(eps/3) = 0.1."""
     z = 0.1
     value, stated = float(np.sqrt(1.0 + 3.0 * z**2)), 1.0 + z
-    words = f"|f|/(|V||g|) = {value:.4f}, {'' if printed else 'at most '}{stated:g} stated"
+    words = f"$|f|/(|V||g|)$ = {value:.4f}, {'' if printed else 'at most '}{stated:g} stated"
     return equals(value, stated, atol=1e-12, detail=words) if printed else at_most(value, stated, detail=words)
 
 
@@ -250,8 +253,8 @@ E11 = Erratum(
     partial(_normal_bound, printed=True),
     partial(_normal_bound, printed=False),
     where="Lemma 28, proof, Xi",
-    printed="|f| = (1 + lambda^(eps/3)) |V| |g|",
-    corrected="at most; the minimum is over all k",
+    printed=r"$|f| = (1 + \lambda^{\varepsilon/3}) |V| |g|$",
+    corrected="at most; the minimum is over all $k$",
 )
 
 
@@ -260,7 +263,7 @@ def _longest_sample(*, printed: bool) -> Comparison:
     samples = data.two_samples()
     here = Scene(samples.X, samples.y, np.array([1.0, 0.0]), 3.0 * samples.X[:1], np.ones(1), np.ones(1), -50.0)
     value, square = float(np.max(np.sum(here.X**2, axis=1))), here.Delta**2
-    words = f"max |x_i|^2 = {value:.4g}, Delta^2 = {square:.4g}"
+    words = rf"$\max|x_i|^2$ = {value:.4g}, $\Delta^2$ = {square:.4g}"
     return equals(value, square, atol=1e-9, detail=words) if printed else at_most(value, square, detail=words)
 
 
@@ -269,8 +272,8 @@ E12 = Erratum(
     partial(_longest_sample, printed=True),
     partial(_longest_sample, printed=False),
     where="Theorem 7, proof; Prop. 17(i)",
-    printed="a_j = |w_j|; max |x_i|^2 = Delta^2",
-    corrected="|a_j| = |w_j|; at most",
+    printed=r"$a_j = |w_j|$; $\max|x_i|^2 = \Delta^2$",
+    corrected="$|a_j| = |w_j|$; at most",
 )
 
 
@@ -326,8 +329,9 @@ E15 = Erratum(
     None,
     None,
     where="Table 8",
-    printed="medians for m = 25, uncentred",
-    corrected="equal to four digits to those of Table 7 for m = 200, centred, from 4^-4 to 4^-10; perhaps a mix-up",
+    printed="medians for $m = 25$, uncentred",
+    corrected="equal to four digits to those of Table 7 for $m = 200$, centred, from $4^{-4}$ to $4^{-10}$; "
+    "perhaps a mix-up",
     unmeasured="a suspicion about printed numbers, which only the authors' own runs could confirm; no statement "
     "follows",
 )

@@ -32,18 +32,18 @@ def single_neuron_realizable(facts: DatasetFacts) -> Comparison:
         return fails(f"smallest label {y.min():.6g} is negative", float(y.min()))
     active = y > 0
     if not np.any(active):
-        return judgement(True, 0.0, "all labels are 0: w* = 0")
+        return judgement(True, 0.0, "all labels are 0: $w^* = 0$")
     w, *_ = np.linalg.lstsq(X[active], y[active], rcond=None)
     misfit = float(np.max(np.abs(X[active] @ w - y[active])))
     tolerance = 1e-9 * float(y.max())
     if misfit > tolerance:
-        return fails(f"no w fits the positive labels: largest misfit {misfit:.3g}", -misfit)
+        return fails(f"no $w$ fits the positive labels: largest misfit {misfit:.3g}", -misfit)
     if np.linalg.matrix_rank(X[active]) < facts.rank:
-        return undecided("the positive labels do not determine w*")
+        return undecided("the positive labels do not determine $w^*$")
     excess = float(np.max(X[~active] @ w, initial=-np.inf))
     if excess > tolerance:
-        return fails(f"the only w that fits the positive labels exceeds 0 by {excess:.3g} on a zero label", -excess)
-    return judgement(True, 0.0, f"|w*| = {np.linalg.norm(w):.6g}")
+        return fails(f"the only $w$ that fits the positive labels exceeds 0 by {excess:.3g} on a zero label", -excess)
+    return judgement(True, 0.0, f"$|w^*|$ = {np.linalg.norm(w):.6g}")
 
 
 def active_covariance_is_definite(facts: DatasetFacts) -> Comparison:
@@ -68,7 +68,7 @@ REALIZABLE = Assumption(
 UNIQUE_MINIMUM = Assumption(
     "lee-unique-minimum",
     "lee2022",
-    "Prop. B.2 (E7): mean of 1{<w*, x> > 0} x x^T is positive definite",
+    r"Prop. B.2 (E7): mean of $1\{\langle w^*, x\rangle > 0\} x x^\top$ is positive definite",
     active_covariance_is_definite,
 )
 

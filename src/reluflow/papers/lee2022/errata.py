@@ -30,7 +30,7 @@ from reluflow.theory.facts import DatasetFacts
 def _curve_start(*, printed: bool) -> Comparison:
     """The upper curve of Theorem 3.8 at t = 0, q = 2, v_0 = 0.3, eps_0 = 0.5, v* = 1: it must start at v_0."""
     curve = printed_upper_curve(2, 0.3, 0.5, 1.0, [0.0]) if printed else comparison_solution(2, 0.3, 1.0, [0.0])
-    return equals(float(curve[0]), 0.3, atol=1e-9, detail=f"the upper curve starts at {curve[0]:.6g}, v_0 = 0.3")
+    return equals(float(curve[0]), 0.3, atol=1e-9, detail=f"the upper curve starts at {curve[0]:.6g}, $v_0 = 0.3$")
 
 
 E1 = Erratum(
@@ -38,8 +38,8 @@ E1 = Erratum(
     partial(_curve_start, printed=True),
     partial(_curve_start, printed=False),
     where="Thm 3.8",
-    printed="eps_0 in the v_0-term of both curves",
-    corrected="the same eps in both terms of a curve",
+    printed=r"$\varepsilon_0$ in the $v_0$-term of both curves",
+    corrected=r"the same $\varepsilon$ in both terms of a curve",
 )
 
 
@@ -47,7 +47,7 @@ def _early_upper(*, printed: bool) -> Comparison:
     """|w| at t = 1e-3, about its start 0.01, against the upper curve of Eq. (8) or of Theorem 3.3 with v* = 1."""
     decay = float(np.exp(-0.5e-3))
     value, bound = 0.01 * decay, (1.0 - decay) + (0.0 if printed else 0.01 * decay)
-    return at_most(value, bound, detail=f"|w| = {value:.4g} at t = 0.001 against {bound:.4g}")
+    return at_most(value, bound, detail=f"$|w|$ = {value:.4g} at $t = 0.001$ against {bound:.4g}")
 
 
 E2 = Erratum(
@@ -55,8 +55,8 @@ E2 = Erratum(
     partial(_early_upper, printed=True),
     partial(_early_upper, printed=False),
     where="Eq. (8)",
-    printed="|w| < (1 - e^(-t/2)) v* for |w_0| near 0",
-    corrected="false near t = 0 for any start; late it holds exactly if pi cos phi_0 + sin phi_0 > 0",
+    printed="$|w| < (1 - e^{-t/2}) v^*$ for $|w_0|$ near 0",
+    corrected=r"false near $t = 0$ for any start; late it holds exactly if $\pi\,\cos\varphi_0 + \sin\varphi_0 > 0$",
 )
 
 
@@ -66,7 +66,9 @@ def _antiderivative(*, printed: bool) -> Comparison:
     ends = printed_antiderivative(2, np.array([0.5 - step, 0.5 + step]), 1.0)
     slope, other = float(np.diff(ends)[0]) / (2.0 * step), 1.0 if printed else -1.0
     wanted = 1.0 / (0.25 * (0.125 + other))
-    return equals(slope, wanted, atol=1e-6, detail=f"dF/dv = {slope:.6g} against 1/(v^q (v^(q+1) +- A)) = {wanted:.6g}")
+    return equals(
+        slope, wanted, atol=1e-6, detail=rf"$dF/dv$ = {slope:.6g} against $1/(v^q (v^{{q+1}} \pm A))$ = {wanted:.6g}"
+    )
 
 
 E3 = Erratum(
@@ -74,7 +76,7 @@ E3 = Erratum(
     partial(_antiderivative, printed=True),
     partial(_antiderivative, printed=False),
     where="Eq. (15)",
-    printed="v^(q+1) + V(1 - eps)",
+    printed=r"$v^{q+1} + V(1 - \varepsilon)$",
     corrected="minus: only it gives the printed 2F1 and Eq. (9)",
 )
 
@@ -102,7 +104,7 @@ def _euler(*, printed: bool) -> Comparison:
     predicted = curve(np.asarray((1.0 - eta) ** steps)) if printed else leading
     bound = printed_euler_bound(rate=1.0, step_size=eta, curvature=1.0 - kappa)
     error = float(np.max(np.abs(iterates - predicted)))
-    return at_most(error, bound, detail=f"error {error:.4g} against {bound:.4g} at eta = {eta:g}")
+    return at_most(error, bound, detail=rf"error {error:.4g} against {bound:.4g} at $\eta$ = {eta:g}")
 
 
 E4 = Erratum(
@@ -110,7 +112,7 @@ E4 = Erratum(
     partial(_euler, printed=True),
     partial(_euler, printed=False),
     where="Thm 4.1",
-    printed="1 - c eta M_1 M_2, c eta M_3/(2(2 - c eta))",
+    printed=r"$1 - c \eta M_1 M_2$, $c \eta M_3/(2(2 - c \eta))$",
     corrected="not a bound; its leading term is",
 )
 
@@ -123,7 +125,7 @@ def _first_step(*, printed: bool) -> Comparison:
     decay = (1.0 - level * eta) if printed else np.exp(-level * eta)
     bound = float(np.sqrt(level / ((1.0 - decay) + level / start.magnitude**2 * decay)))
     allowed = 0.0 if printed else eta * bound
-    words = f"v after one step {value:.6g}, lower bound {bound:.6g}, O(eta) allowed {allowed:.2g}"
+    words = rf"$v$ after one step {value:.6g}, lower bound {bound:.6g}, $O(\eta)$ allowed {allowed:.2g}"
     return at_least(value, bound, allowance=allowed, detail=words)
 
 
@@ -133,7 +135,7 @@ E5 = Erratum(
     partial(_first_step, printed=False),
     where="Thm A.3",
     printed="strict bounds for descent",
-    corrected="up to O(eta); the step must be small beside 1/v*^2",
+    corrected=r"up to $O(\eta)$; the step must be small beside $1/(v^*)^2$",
 )
 
 
@@ -141,7 +143,9 @@ def _cube(*, printed: bool) -> Comparison:
     """(1 - c eta)^(3T), what the proof has, against the printed (1 - 3 c eta)^T, c eta = 0.1 and T = 5."""
     proved, stated = 0.9**15, 0.7**5
     value = stated if printed else proved
-    return at_most(abs(value / proved - 1.0), 1e-12, detail=f"{value:.6g} against (1 - c eta)^(3T) = {proved:.6g}")
+    return at_most(
+        abs(value / proved - 1.0), 1e-12, detail=rf"{value:.6g} against $(1 - c \eta)^{{3T}}$ = {proved:.6g}"
+    )
 
 
 E6 = Erratum(
@@ -149,8 +153,8 @@ E6 = Erratum(
     partial(_cube, printed=True),
     partial(_cube, printed=False),
     where="Thms 4.2, A.2",
-    printed="(1 - 3 c eta)^T",
-    corrected="(1 - c eta)^(3T)",
+    printed=r"$(1 - 3 c \eta)^T$",
+    corrected=r"$(1 - c \eta)^{3T}$",
 )
 
 
@@ -164,7 +168,9 @@ def _second_fit(*, printed: bool) -> Comparison:
     w = np.array([1.0, 0.5])
     loss = 0.5 * float(np.mean((np.maximum(data.X @ w, 0.0) - data.y) ** 2))
     least = active_covariance_is_definite(DatasetFacts(data, SquareLoss(), 0.0)).margin
-    words = f"L(1, 1/2) = {loss:.4g}, w* = (1, 0), where the active inputs have least eigenvalue {least or 0.0:.4g}"
+    words = (
+        f"$L(1, 1/2)$ = {loss:.4g}, $w^* = (1, 0)$, where the active inputs have least eigenvalue {least or 0.0:.4g}"
+    )
     return at_least(loss, 1e-12, detail=words)
 
 
@@ -183,7 +189,9 @@ def _cosine_tail(*, printed: bool) -> Comparison:
     eps = 0.99
     one_sided = float(np.arccos(eps) / np.pi)
     value, bound = (one_sided, 1.0 - eps**2) if printed else (2.0 * one_sided, 2.0 * float(np.exp(-(eps**2))))
-    return at_most(value, bound, detail=f"probability {value:.4g} against {bound:.4g}, d = 2, eps = {eps:g}")
+    return at_most(
+        value, bound, detail=rf"probability {value:.4g} against {bound:.4g}, $d = 2$, $\varepsilon$ = {eps:g}"
+    )
 
 
 E8 = Erratum(
@@ -192,7 +200,7 @@ E8 = Erratum(
     partial(_cosine_tail, printed=False),
     where="Prop. C.1",
     printed="one-sided, with a factor 2",
-    corrected="two-sided |cos|; one step is false for small d, not the end",
+    corrected=r"two-sided $|\cos|$; one step is false for small $d$, not the end",
 )
 
 
@@ -201,8 +209,9 @@ def _comparison(*, printed: bool) -> Comparison:
     times = np.linspace(0.0, 1.0, 101)
     u, slope = (times**2 / 4.0, times / 2.0) if printed else (0.0 * times, 0.0 * times)
     residual = float(np.max(np.abs(slope - (np.sqrt(np.abs(u)) if printed else u))))
-    words = f"u - v = {np.max(u):g} at t = 1, residuals {residual:g}, f = g = {'sqrt|x|' if printed else 'x'}"
-    return at_most(float(np.max(u)), 0.0, allowance=residual, detail=f"{words}, u(0) = v(0) = 0")
+    name = r"\sqrt{|x|}" if printed else "x"
+    words = f"$u - v$ = {np.max(u):g} at $t = 1$, residuals {residual:g}, $f = g = {name}$"
+    return at_most(float(np.max(u)), 0.0, allowance=residual, detail=f"{words}, $u(0) = v(0) = 0$")
 
 
 E9 = Erratum(
@@ -210,8 +219,8 @@ E9 = Erratum(
     partial(_comparison, printed=True),
     partial(_comparison, printed=False),
     where="Lemma C.2",
-    printed="no condition on f and g",
-    corrected="Lipschitz: f = g = sqrt|x| is a counterexample",
+    printed="no condition on $f$ and $g$",
+    corrected=r"Lipschitz: $f = g = \sqrt{|x|}$ is a counterexample",
 )
 
 
@@ -232,14 +241,14 @@ E10 = Erratum(
     partial(_convex, printed=False),
     where="App. D.1",
     printed="all bounds are convex",
-    corrected="from below convex up to (q A/(2 q + 1))^(1/(q + 1)), concave later",
+    corrected="from below convex up to $(q A/(2 q + 1))^{1/(q+1)}$, concave later",
 )
 
 
 def _phases(phi: float) -> Comparison:
     """Changes of direction of |w| from 2 v*, q = 0: one is claimed."""
     found = len(switches(one_layer_flow(BalancedNeuron(0, 2.0, phi=phi), np.linspace(0.0, 30.0, 3001))))
-    return equals(float(found), 1.0, atol=0.0, detail=f"{found} turns of |w| from 2 v* at phi_0 = {phi:g}")
+    return equals(float(found), 1.0, atol=0.0, detail=rf"{found} turns of $|w|$ from $2 v^*$ at $\varphi_0$ = {phi:g}")
 
 
 E11 = Erratum(
@@ -248,7 +257,7 @@ E11 = Erratum(
     partial(_phases, 1.0),
     where="Sec. 5.2",
     printed="every large start has two phases",
-    corrected="for q = 0 only if phi_0 v*/|w_0| + pi cos phi_0 + sin phi_0 > 0",
+    corrected=r"for $q = 0$ only if $\varphi_0 v^*/|w_0| + \pi\,\cos\varphi_0 + \sin\varphi_0 > 0$",
 )
 
 
@@ -258,7 +267,7 @@ def _large_start(*, printed: bool) -> Comparison:
     sizes = [np.sqrt(k) if printed else k for k in (2.0 * k_star, k_star)]
     start, target = (np.sqrt(np.mean(np.sum((s * rng.standard_normal((10_000, 100))) ** 2, axis=1))) for s in sizes)
     name = "variance" if printed else "standard deviation"
-    return equals(start / target, 2.0, atol=0.02, detail=f"|w_0| = {start / target:.4g} |w*| with k the {name}")
+    return equals(start / target, 2.0, atol=0.02, detail=f"$|w_0|$ = {start / target:.4g} $|w^*|$ with $k$ the {name}")
 
 
 E12 = Erratum(
@@ -266,8 +275,8 @@ E12 = Erratum(
     partial(_large_start, printed=True),
     partial(_large_start, printed=False),
     where="App. D.3",
-    printed="weights N(0, k)",
-    corrected="k is the standard deviation",
+    printed="weights $N(0, k)$",
+    corrected="$k$ is the standard deviation",
 )
 
 
@@ -275,7 +284,7 @@ def _angle(*, printed: bool) -> Comparison:
     """phi of the flow late on, from the angle theta to the teacher, against pi, where Theorem 3.2 sends it."""
     gap = float(one_layer_flow(BalancedNeuron(0, 1.0, phi=1.5), [0.0, 60.0]).gap[-1])
     phi = np.pi * gap if printed else np.pi - gap
-    return equals(phi, np.pi, atol=1e-6, detail=f"phi = {phi:.6g} at theta = {gap:.2g}")
+    return equals(phi, np.pi, atol=1e-6, detail=rf"$\varphi$ = {phi:.6g} at $\theta$ = {gap:.2g}")
 
 
 E13 = Erratum(
@@ -283,8 +292,8 @@ E13 = Erratum(
     partial(_angle, printed=True),
     partial(_angle, printed=False),
     where="abstract",
-    printed="phi = pi theta",
-    corrected="phi = pi - theta",
+    printed=r"$\varphi = \pi \theta$",
+    corrected=r"$\varphi = \pi - \theta$",
 )
 
 
@@ -294,7 +303,7 @@ def _balance(norm: float) -> Comparison:
     moved = -float(population_gradient(one, other).v[0])
     stated = -0.5 * (1.0 - 1.2 * float(overlap(0.5 * np.pi)))
     return equals(
-        moved, stated, atol=1e-12, detail=f"with |w| = {norm:g} v moves at {moved:.6g}, Eq. (9) says {stated:.6g}"
+        moved, stated, atol=1e-12, detail=f"with $|w|$ = {norm:g} $v$ moves at {moved:.6g}, Eq. (9) says {stated:.6g}"
     )
 
 
@@ -303,8 +312,8 @@ E14 = Erratum(
     partial(_balance, 0.5),
     partial(_balance, 1.0),
     where="Secs. 2, 3.2",
-    printed="m > 1 layers, balance from k = 1",
-    corrected="q >= 1, with v_0 = |w| in the balance",
+    printed="$m > 1$ layers, balance from $k = 1$",
+    corrected=r"$q \ge 1$, with $v_0 = |w|$ in the balance",
 )
 
 
@@ -315,7 +324,7 @@ def _eigenvalues(*, printed: bool) -> Comparison:
     stated = (np.pi - theta + np.array([-1.0, 1.0]) * np.sin(theta)) / (2.0 * np.pi)
     gap = float(np.max(np.abs(np.linalg.eigvalsh(matrix) - stated)))
     name = "one indicator" if printed else "two indicators"
-    words = f"the matrix of {name} misses (pi - theta +- sin theta)/(2 pi) by {gap:.4f} at theta = 1"
+    words = rf"the matrix of {name} misses $(\pi - \theta \pm \sin\theta)/(2\pi)$ by {gap:.4f} at $\theta = 1$"
     return at_most(gap, 1e-12, detail=words)
 
 
@@ -335,7 +344,7 @@ def _layer_velocity(v_2: float) -> Comparison:
     hidden, target = np.maximum(X @ [1.0, 0.2], 0.0), np.maximum(X @ [0.3, 1.0], 0.0)
     slope = v_2 * hidden > 0.0
     speed = float(np.mean((target - np.maximum(v_2 * hidden, 0.0)) * slope * hidden))
-    return at_least(speed, 1e-12, detail=f"dv_2/dt = {speed:.4g} at v_2 = {v_2:g}")
+    return at_least(speed, 1e-12, detail=f"$dv_2/dt$ = {speed:.4g} at $v_2$ = {v_2:g}")
 
 
 E16 = Erratum(
@@ -343,7 +352,7 @@ E16 = Erratum(
     partial(_layer_velocity, 0.0),
     partial(_layer_velocity, 1e-09),
     where="Prop. 3.5",
-    printed="dv_k/dt > 0 at v_k = 0",
+    printed="$dv_k/dt > 0$ at $v_k = 0$",
     corrected="it is 0 there; the limit from above serves",
 )
 
@@ -357,7 +366,7 @@ def _loose_curve(*, printed: bool) -> Comparison:
     band, value = magnitude_band(start, [15.0]), float(one_layer_flow(start, [15.0]).magnitude[0])
     gap = float(band.upper[0]) - value if printed else value - float(band.lower[0])
     name = "upper" if printed else "lower"
-    return at_least(gap, 0.1, detail=f"at t = 15 the {name} bound is {gap:.4f} v* away from |w|")
+    return at_least(gap, 0.1, detail=f"at $t = 15$ the {name} bound is {gap:.4f} $v^*$ away from $|w|$")
 
 
 E17 = Erratum(
@@ -374,7 +383,7 @@ def _strict(time: float) -> Comparison:
     """Slack of Theorem 3.3 at one time."""
     start = BalancedNeuron(0, 0.5, phi=1.0)
     slack = float(magnitude_band(start, [time]).slack(one_layer_flow(start, [time]).magnitude)[0])
-    return at_least(slack, 1e-12, detail=f"slack {slack:.3g} at t = {time:g}")
+    return at_least(slack, 1e-12, detail=f"slack {slack:.3g} at $t$ = {time:g}")
 
 
 E18 = Erratum(
@@ -382,8 +391,8 @@ E18 = Erratum(
     partial(_strict, 0.0),
     partial(_strict, 0.1),
     where="Thm 3.3 and others",
-    printed="strict for all t",
-    corrected="equality at t = 0",
+    printed="strict for all $t$",
+    corrected="equality at $t = 0$",
 )
 
 

@@ -28,6 +28,7 @@ MAX_STEPS = 20_000_000  # of descent: two seconds or so
 _NUM_ANGLES = 240
 _NUM_EARLY = 40
 _NUM_STEPS = 400
+_FINEST = 1e-13  # tolerance that the integrator of all coordinates takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +126,7 @@ class BalancedFlowPlan:
 
     def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
         """The evidence with a `BalancedTrajectory`."""
-        return replace(evidence, record=_balanced_flow(evidence, self.gap))
+        return replace(evidence, record=_balanced_flow(evidence, self.gap), rtol=0.0)
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class BracketedFlowPlan:
     def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
         """The evidence with a `BracketedRun`."""
         flow = _balanced_flow(evidence, self.gap)
-        return replace(evidence, record=BracketedRun(flow, magnitude_band(start(evidence), flow.times)))
+        return replace(evidence, record=BracketedRun(flow, magnitude_band(start(evidence), flow.times)), rtol=0.0)
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,8 @@ class VectorFlowPlan:
 
     def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
         """The evidence with a `ParameterTrajectory`."""
-        return replace(evidence, record=_vector_flow(evidence, self.gap, self.rtol))
+        rtol = max(self.rtol / options.refinement, _FINEST)
+        return replace(evidence, record=_vector_flow(evidence, self.gap, rtol), rtol=rtol)
 
 
 def _unbalanced_flow(evidence: Evidence, spread: float, relaxations: float) -> ParameterTrajectory:
@@ -244,7 +246,7 @@ class DescentPlan:
 
     def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
         """The evidence with a `NeuronDescent`."""
-        return replace(evidence, record=_descent(evidence, self.eta, self.steps))
+        return replace(evidence, record=_descent(evidence, self.eta, self.steps), rtol=0.0)
 
 
 def _euler(evidence: Evidence, step: float, relaxations: float) -> EulerRuns:
@@ -274,7 +276,7 @@ class EulerPlan:
 
     def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
         """The evidence with `EulerRuns`."""
-        return replace(evidence, record=_euler(evidence, self.step, self.relaxations))
+        return replace(evidence, record=_euler(evidence, self.step, self.relaxations), rtol=0.0)
 
 
 def _comparison(evidence: Evidence, gap: float) -> ComparisonCurves:

@@ -31,7 +31,7 @@ def symmetry(facts: DatasetFacts) -> Comparison:
     if np.array_equal(points[np.lexsort(points.T)], mirrored[np.lexsort(mirrored.T)]):
         return judgement(True, 0.0, "every sample has its exact mirror image")
     if facts.dataset.n > _SYMMETRY_BUDGET:
-        return fails(f"not exactly symmetric; the distance is not computed for n = {facts.dataset.n}")
+        return fails(f"not exactly symmetric; the distance is not computed for $n$ = {facts.dataset.n}")
     worst = 0.0
     squared = facts.norms**2
     for start in range(0, len(X), 1024):
@@ -49,9 +49,9 @@ def mean_is_off_boundaries(facts: DatasetFacts) -> Comparison:
     mu = facts.mean_signed_sample
     size = float(np.linalg.norm(mu))
     if size <= ROUNDING * float(facts.norms.max()):
-        return fails("mu = 0", 0.0)
+        return fails(r"$\mu = 0$", 0.0)
     cosines = np.abs(facts.dataset.X @ mu) / (facts.norms * size)
-    return judgement(bool(cosines.min() > ROUNDING), float(cosines.min()), f"|mu| = {size:.6g}")
+    return judgement(bool(cosines.min() > ROUNDING), float(cosines.min()), rf"$|\mu|$ = {size:.6g}")
 
 
 def non_branching(facts: DatasetFacts) -> Comparison:
@@ -64,7 +64,7 @@ def non_branching(facts: DatasetFacts) -> Comparison:
 def unit_ball(facts: DatasetFacts) -> Comparison:
     """Sec. 3: |x_i| <= 1, used by explicit constants only (rescale X and time otherwise)."""
     largest = float(facts.norms.max())
-    return judgement(bool(largest <= 1.0 + ROUNDING), 1.0 - largest, f"largest |x_i| = {largest:.6g}")
+    return judgement(bool(largest <= 1.0 + ROUNDING), 1.0 - largest, f"largest $|x_i|$ = {largest:.6g}")
 
 
 def principal_direction(facts: DatasetFacts) -> Comparison:
@@ -94,7 +94,7 @@ def pairwise_condition(facts: DatasetFacts) -> Comparison:
     if (refusal := _leaky_refusal(facts)) is not None:
         return refusal
     if not facts.pairs.is_complete:
-        return undecided(f"too many pairs for n = {facts.dataset.n}")
+        return undecided(f"too many pairs for $n$ = {facts.dataset.n}")
     z = facts.dataset.X * facts.dataset.y[:, None]
     weight = (1.0 - facts.leak) / (facts.dataset.n * facts.leak)
     slack = z @ facts.mean_signed_sample - weight * facts.pairs.negative_sums
@@ -108,8 +108,8 @@ def longer_mean(facts: DatasetFacts, sign: int) -> Comparison:
     plus, minus = (float(np.linalg.norm(facts.leaky_mean(sign))) for sign in (1, -1))
     kappa = 1.0 - minus / plus if plus > 0 else -np.inf
     if abs(plus - minus) <= ROUNDING * float(facts.norms.max()):
-        return positive(0.0, f"|mu^+| = |mu^-| = {plus:.6g} up to rounding, kappa = 0")
-    return positive(sign * (plus - minus), f"|mu^+| = {plus:.6g}, |mu^-| = {minus:.6g}, kappa = {kappa:.6g}")
+        return positive(0.0, rf"$|\mu^+| = |\mu^-|$ = {plus:.6g} up to rounding, $\kappa = 0$")
+    return positive(sign * (plus - minus), rf"$|\mu^+|$ = {plus:.6g}, $|\mu^-|$ = {minus:.6g}, $\kappa$ = {kappa:.6g}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ def hinted(facts: DatasetFacts) -> Comparison:
     if (refusal := _leaky_refusal(facts)) is not None:
         return refusal
     if facts.dataset.n > _MAX_HINT_SAMPLES:
-        return undecided(f"hints are not searched among n = {facts.dataset.n} samples")
+        return undecided(f"hints are not searched among $n$ = {facts.dataset.n} samples")
     found = find_hints(facts)
     if found is None:
         return fails("no three samples are hints for the rest")
@@ -158,10 +158,9 @@ def hinted(facts: DatasetFacts) -> Comparison:
     needed = max(conditions.eps, conditions.H_0, conditions.H_3)
     slack = min(1.0 - conditions.eps / conditions.eps_limit, 1.0 - needed / conditions.H)
     detail = (
-        f"hints are samples {', '.join(str(k + 1) for k in (found.first, *found.others))}: "
-        f"H = {conditions.H:.6g} (needs {needed:.6g}), "
-        f"K = {conditions.K:.6g} (suboptimal above {conditions.K_min:.6g}), "
-        f"eps = {conditions.eps:.6g} (below {conditions.eps_limit:.6g})"
+        rf"hints are samples {', '.join(str(k + 1) for k in (found.first, *found.others))}: $H$ = "
+        rf"{conditions.H:.6g} (needs {needed:.6g}), $K$ = {conditions.K:.6g} (suboptimal above "
+        rf"{conditions.K_min:.6g}), $\varepsilon$ = {conditions.eps:.6g} (below {conditions.eps_limit:.6g})"
     )
     return judgement(conditions.is_admissible, slack, detail)
 
@@ -192,7 +191,7 @@ def opposite_networks(facts: DatasetFacts, *, sign: int, repaired: bool) -> Comp
     if not facts.dataset.is_binary:
         return fails(NOT_BINARY)
     if facts.dataset.X.size > MAX_SEPARATOR_ENTRIES:
-        return undecided(f"the max-margin separator is not attempted for n d = {facts.dataset.X.size}")
+        return undecided(f"the max-margin separator is not attempted for $n d$ = {facts.dataset.X.size}")
     if facts.leak == 0.0:
         return undecided("stated for a leak in (0, 1); pass --leak")
     side = facts.leaky.positive if sign == 1 else facts.leaky.negative
@@ -243,41 +242,44 @@ def _mirror_within_rounding(facts: DatasetFacts) -> bool:
     return bool(np.allclose(a[np.lexsort(a.T)], b[np.lexsort(b.T)], atol=1e-8))
 
 
-SYMMETRIC_SAMPLES = Assumption("symmetric", "lyu2021", "Assumption 4.1: with (x, y) the data hold (-x, -y)", symmetry)
+SYMMETRIC_SAMPLES = Assumption(
+    "symmetric", "lyu2021", "Assumption 4.1: with $(x, y)$ the data hold $(-x, -y)$", symmetry
+)
 MEAN_OFF_BOUNDARIES = Assumption(
-    "lyu-4.5", "lyu2021", "Assumption 4.5: <mu, x_i> != 0 for all i", mean_is_off_boundaries
+    "lyu-4.5", "lyu2021", r"Assumption 4.5: $\langle\mu, x_i\rangle \ne 0$ for all $i$", mean_is_off_boundaries
 )
 NON_BRANCHING = Assumption(
     "non-branching", "lyu2021", "Assumptions 4.6, A.6: the flow near aligned networks is unique", non_branching
 )
-UNIT_BALL = Assumption("unit-ball", "lyu2021", "Sec. 3: |x_i| <= 1 (explicit constants only)", unit_ball)
+UNIT_BALL = Assumption("unit-ball", "lyu2021", r"Sec. 3: $|x_i| \le 1$ (explicit constants only)", unit_ball)
 PRINCIPAL_DIRECTION = Assumption(
     "principal-direction", "lyu2021", "Assumption A.1: a direction dominates every sample", principal_direction
 )
 A_2 = Assumption(
     "lyu-a2",
     "lyu2021",
-    "Assumption A.2: <mu, z_i> > (1-leak)/(n leak) sum_j max(-<z_i, z_j>, 0)",
+    r"Assumption A.2: $\langle\mu, z_i\rangle > (1 - \mathrm{leak})/(n\,\mathrm{leak})\,\sum_j \max(-\langle z_i, "
+    r"z_j\rangle, 0)$",
     pairwise_condition,
 )
-A_3 = Assumption("lyu-a3", "lyu2021", "Assumption A.3: |mu^+| > |mu^-|", partial(longer_mean, sign=1))
+A_3 = Assumption("lyu-a3", "lyu2021", r"Assumption A.3: $|\mu^+| > |\mu^-|$", partial(longer_mean, sign=1))
 A_5 = Assumption(
     "lyu-a5",
     "lyu2021",
-    "Assumption A.5 as printed: negative networks have margin < gamma^+/2 on the support of w^+",
+    r"Assumption A.5 as printed: negative networks have margin below $\gamma^+/2$ on the support of $w^+$",
     partial(opposite_networks, sign=1, repaired=False),
 )
 A_5_STAR = Assumption(
     "lyu-a5-star",
     "lyu2021",
-    "Assumption A.5* (E4): the same for the dual multipliers of w^+",
+    "Assumption A.5* (E4): the same for the dual multipliers of $w^+$",
     partial(opposite_networks, sign=1, repaired=True),
 )
-A_8 = Assumption("lyu-a8", "lyu2021", "Assumption A.8: |mu^+| < |mu^-|", partial(longer_mean, sign=-1))
+A_8 = Assumption("lyu-a8", "lyu2021", r"Assumption A.8: $|\mu^+| < |\mu^-|$", partial(longer_mean, sign=-1))
 A_9 = Assumption(
     "lyu-a9",
     "lyu2021",
-    "Assumption A.9 (E5), repaired as A.5*: positive networks, support of w^-",
+    "Assumption A.9 (E5), repaired as A.5*: positive networks, support of $w^-$",
     partial(opposite_networks, sign=-1, repaired=True),
 )
 HINTED = Assumption("hinted", "lyu2021", "Def. 6.1: a separable set with three hints, admissible for Thm 6.2", hinted)

@@ -16,9 +16,9 @@ def correlation(facts: DatasetFacts) -> Comparison:
         return fails("the labels are not -1 and 1")
     pairs = facts.pairs
     if not pairs.is_complete and pairs.mu > 0:
-        return undecided(f"too many pairs for n = {facts.dataset.n}; no violation among those visited")
+        return undecided(f"too many pairs for $n$ = {facts.dataset.n}; no violation among those visited")
     bound = "" if pairs.is_complete else "at most "
-    return positive(pairs.mu, f"mu = {bound}{pairs.mu:.6g}: {pair_detail(facts)}")
+    return positive(pairs.mu, rf"$\mu$ = {bound}{pairs.mu:.6g}: {pair_detail(facts)}")
 
 
 def loss_has_unit_force(facts: DatasetFacts) -> Comparison:
@@ -33,8 +33,8 @@ def loss_has_unit_force(facts: DatasetFacts) -> Comparison:
         force = facts.loss.factor * facts.loss.force(h, np.full_like(h, label))
         worst = min(worst, float(np.min(2.0 * np.abs(h) - np.abs(force - label))))
     detail = (
-        f"smallest 2|h| - |force - y| on [-1, 1] is {worst:.3g} "
-        f"for the {facts.loss.name} loss times {facts.loss.factor:g}"
+        f"smallest $2|h| - |F(h, y) - y|$ of the force $F$ on $[-1, 1]$ is {worst:.3g} for the {facts.loss.name} "
+        f"loss times {facts.loss.factor:g}"
     )
     return judgement(bool(worst >= -ROUNDING), worst, detail)
 
@@ -42,7 +42,7 @@ def loss_has_unit_force(facts: DatasetFacts) -> Comparison:
 def sum_reduction(facts: DatasetFacts) -> Comparison:
     """Sec. 2: the loss is summed over samples; times scale by n otherwise."""
     is_sum = facts.loss.reduction == "sum"
-    detail = "summed" if is_sum else "averaged: every time of the theorem is multiplied by n"
+    detail = "summed" if is_sum else "averaged: every time of the theorem is multiplied by $n$"
     return judgement(is_sum, None, detail)
 
 
@@ -54,7 +54,7 @@ def directions_at_start(facts: DatasetFacts) -> Comparison:
 CORRELATED = Assumption(
     "orthogonally-separable-strict",
     "min2024",
-    "Assumption 1: mu = min cos(y_i x_i, y_k x_k) > 0",
+    r"Assumption 1: $\mu = \min_{i,k}\,\cos(y_i x_i, y_k x_k) > 0$",
     correlation,
 )
 START_DIRECTIONS = Assumption(
@@ -64,7 +64,10 @@ START_DIRECTIONS = Assumption(
     directions_at_start,
 )
 UNIT_FORCE = Assumption(
-    "min-loss", "min2024", "Lemma 2 (E4): |force(h, y) - y| <= 2|h| on [-1, 1]", loss_has_unit_force
+    "min-loss",
+    "min2024",
+    r"Lemma 2 (E4): $|F(h, y) - y| \le 2|h|$ on $[-1, 1]$ for the force $F$ of the loss",
+    loss_has_unit_force,
 )
 SUMMED_LOSS = Assumption(
     "summed-loss",

@@ -36,7 +36,10 @@ def _cap(*, printed: bool) -> Comparison:
     zeta_1, zeta_2 = data.cap, 1.0 - cosine**2
     zeta = max(zeta_1, zeta_2) if printed else min(zeta_1, zeta_2)
     is_inside, holds_none = zeta <= zeta_1, cosine <= math.sqrt(1.0 - zeta) + 1e-15
-    words = f"zeta = {zeta:.4g} of zeta_1 = {zeta_1:.4g} (inside S_-) and zeta_2 = {zeta_2:.4g} (no neuron inside)"
+    words = (
+        rf"$\zeta$ = {zeta:.4g} of $\zeta_1$ = {zeta_1:.4g} (inside $S_-$) and $\zeta_2$ = {zeta_2:.4g} (no "
+        rf"neuron inside)"
+    )
     return none_of(int(not is_inside) + int(not holds_none), total=2, detail=words)
 
 
@@ -45,8 +48,8 @@ E1 = Erratum(
     partial(_cap, printed=True),
     partial(_cap, printed=False),
     where="App. C.2",
-    printed="zeta = max(zeta_1, zeta_2)",
-    corrected="the minimum: the cap must be inside S_- and hold no neuron",
+    printed=r"$\zeta = \max(\zeta_1, \zeta_2)$",
+    corrected="the minimum: the cap must be inside $S_-$ and hold no neuron",
 )
 
 
@@ -78,7 +81,9 @@ def _order_of_t_1(power: float) -> Comparison:
         times.append((math.log(data.mu), math.log(16.0 * math.log(data.n) / (kappa * math.sqrt(data.mu)))))
     (x_1, y_1), (x_2, y_2) = times
     slope = (y_2 - y_1) / (x_2 - x_1)
-    return equals(slope, -power, atol=0.01, detail=f"t_1 grows like mu^{slope:.4g}, claimed mu^{-power:g}")
+    return equals(
+        slope, -power, atol=0.01, detail=rf"$t_1$ grows like $\mu$ to the power {slope:.4g}, claimed {-power:g}"
+    )
 
 
 E3 = Erratum(
@@ -86,9 +91,9 @@ E3 = Erratum(
     partial(_order_of_t_1, 0.5),
     partial(_order_of_t_1, 2.5),
     where="Thm 1, Eq. (30)",
-    printed="t_1 = O(log n/sqrt(mu))",
-    corrected="kappa <= mu^2 is hidden: t_1 is of order mu^(-5/2) log n; separation of variables gives "
-    "mu^(-1/2) up to a logarithm of mu",
+    printed=r"$t_1 = O(\log n/\sqrt{\mu})$",
+    corrected=r"$\kappa \le \mu^2$ is hidden: $t_1$ is of order $\mu^{-5/2}\,\log n$; separation of variables "
+    r"gives $\mu^{-1/2}$ up to a logarithm of $\mu$",
 )
 
 
@@ -100,7 +105,9 @@ def _unit_force(factor: float) -> Comparison:
         for y in (-1.0, 1.0)
     )
     name = f"{loss.factor:g} times the {loss.name} loss"
-    return at_most(excess, 0.0, allowance=1e-15, detail=f"largest |force - y| - 2|h| of {name} is {excess:.3g}")
+    return at_most(
+        excess, 0.0, allowance=1e-15, detail=f"largest $|F - y| - 2|h|$ of the force $F$ of {name} is {excess:.3g}"
+    )
 
 
 E4 = Erratum(
@@ -108,8 +115,8 @@ E4 = Erratum(
     partial(_unit_force, 1.0),
     partial(_unit_force, 2.0),
     where="Lemma 2",
-    printed="ln(1 + exp(-y f))",
-    corrected="twice that: |force - y| <= 2|h| asks for a force of 1 at h = 0",
+    printed=r"$\ln(1 + \exp(-y f))$",
+    corrected=r"twice that: $|F - y| \le 2|h|$ asks for a force $F$ of 1 at $h = 0$",
 )
 
 
@@ -129,7 +136,7 @@ E6 = Erratum(
     partial(_path_steps, printed=True),
     partial(_path_steps, printed=False),
     where="App. C.2, paths",
-    printed="condition 2 with k_+ falling or k_- rising",
+    printed="condition 2 with $k_+$ falling or $k_-$ rising",
     corrected="both inequalities the other way",
 )
 
@@ -142,7 +149,7 @@ def _time_of_one_sample(*, printed: bool) -> Comparison:
     kappa = min(data.cap, 1.0 - math.cos(angle) ** 2)
     unit = kappa * math.sqrt(data.mu) * data.smallest_norm
     t_1 = 16.0 * math.log(data.n) / unit if printed else 4.0 / unit
-    return at_most(needed, t_1, detail=f"the neuron dies at t = {needed:.4g}, t_1 = {t_1:.4g} for n = 1")
+    return at_most(needed, t_1, detail=f"the neuron dies at $t$ = {needed:.4g}, $t_1$ = {t_1:.4g} for $n = 1$")
 
 
 E7 = Erratum(
@@ -150,8 +157,8 @@ E7 = Erratum(
     partial(_time_of_one_sample, printed=True),
     partial(_time_of_one_sample, printed=False),
     where="Eq. (30)",
-    printed="t_1 = 16 log n/(...) for every n",
-    corrected="n >= 2: for n = 1 it is 0, which no neuron meets",
+    printed=r"$t_1 = 16\,\log n/(\dots)$ for every $n$",
+    corrected=r"$n \ge 2$: for $n = 1$ it is 0, which no neuron meets",
 )
 
 
@@ -161,9 +168,11 @@ def _opposite_classes(*, printed: bool) -> Comparison:
     plus, minus = data.total(1), data.total(-1)
     if printed:
         gap = float(np.linalg.norm(plus + minus) / np.linalg.norm(plus))
-        return at_most(gap, 1e-12, detail=f"|x_+ + x_-| = {gap:.4g} |x_+|")
+        return at_most(gap, 1e-12, detail=f"$|x_+ + x_-|$ = {gap:.4g} $|x_+|$")
     least = float(np.min(data.unit_signed @ -minus)) / float(np.linalg.norm(minus))
-    return at_least(least, data.mu, detail=f"least cos(-x_-, y_i x_i) = {least:.4g}, at least mu = {data.mu:.4g}")
+    return at_least(
+        least, data.mu, detail=rf"least $\cos(-x_-, y_i x_i)$ = {least:.4g}, at least $\mu$ = {data.mu:.4g}"
+    )
 
 
 E8 = Erratum(
@@ -171,8 +180,8 @@ E8 = Erratum(
     partial(_opposite_classes, printed=True),
     partial(_opposite_classes, printed=False),
     where="Lemma 8, proof",
-    printed="x_+ = -x_-",
-    corrected="not in general; -x_- in K serves, the statement stands",
+    printed="$x_+ = -x_-$",
+    corrected="not in general; $-x_-$ in $K$ serves, the statement stands",
 )
 
 
@@ -191,7 +200,7 @@ E9 = Erratum(
     partial(_stable_rank, printed=False),
     where="App. D.3",
     printed="the stable rank tends to 2",
-    corrected="its limit is at most 2/(1 + mu)",
+    corrected=r"its limit is at most $2/(1 + \mu)$",
 )
 
 
@@ -202,7 +211,9 @@ def _turning(cosine: float) -> Comparison:
     """
     between = math.cos(math.acos(1.0 / 3.0) - math.acos(cosine))
     speed, bound = 1.5 * (1.0 / 3.0 - cosine * between), 0.5 * (1.0 / 3.0 - cosine)
-    return at_least(speed, bound, detail=f"d cos/dt = {speed:.4g} against {bound:.4g} at cos = {cosine:g}, |x_+| = 1")
+    return at_least(
+        speed, bound, detail=rf"$d\cos/dt$ = {speed:.4g} against {bound:.4g} at $\cos$ = {cosine:g}, $|x_+| = 1$"
+    )
 
 
 E10 = Erratum(
@@ -228,8 +239,8 @@ E11 = Erratum(
     partial(_closed, printed=True),
     partial(_closed, printed=False),
     where="App. E.5",
-    printed="the set sign(a_j) = sign(a_j(0)) is closed",
-    corrected="s_j a_j >= 0 is; a square is missing in (50)",
+    printed=r"the set $\operatorname{sign}(a_j) = \operatorname{sign}(a_j(0))$ is closed",
+    corrected=r"$s_j a_j \ge 0$ is; a square is missing in (50)",
 )
 
 
@@ -238,7 +249,7 @@ def _leaves_dead_cone(*, printed: bool) -> Comparison:
     path = LeavingPath() if printed else resting_path
     residual = path_residual(path, 2.0, label=1.0, slope_at_zero=0.0)
     reached = float(path(np.array([2.0]))[0, 0])
-    words = f"the path ends at w_1 = {reached:.4g}, and misses the equation by {residual:.6f}"
+    words = f"the path ends at $w_1$ = {reached:.4g}, and misses the equation by {residual:.6f}"
     return at_most(reached if residual <= 1e-9 else -math.inf, 0.0, detail=words)  # what solves nothing breaks nothing
 
 

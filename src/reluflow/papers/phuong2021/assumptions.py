@@ -23,7 +23,7 @@ def support_spans(facts: DatasetFacts) -> Comparison:
     if not facts.dataset.is_binary:
         return fails("the labels are not -1 and 1")
     if facts.dataset.X.size > MAX_SEPARATOR_ENTRIES:
-        return undecided(f"the max-margin vectors are not attempted for n d = {facts.dataset.X.size}")
+        return undecided(f"the max-margin vectors are not attempted for $n d$ = {facts.dataset.X.size}")
     d = facts.dataset.d
     margin, details, open_classes = np.inf, [], []
     for name, vector in (("positive", facts.one_class.positive), ("negative", facts.one_class.negative)):
@@ -65,7 +65,7 @@ def dead_cone_is_empty(facts: DatasetFacts) -> Comparison:
     if d > _MAX_DIMENSION or unit.size > _MAX_ENTRIES:
         if facts.dataset.X.size <= MAX_SEPARATOR_ENTRIES and (all_off := hard_margin(-unit)).separable:
             return positive(-all_off.margin, "a direction makes every sample negative")
-        return undecided(f"not attempted for n = {n}, d = {d}; no direction makes every sample strictly negative")
+        return undecided(f"not attempted for $n$ = {n}, $d$ = {d}; no direction makes every sample strictly negative")
     extra, residual = nnls(unit.T, -unit.sum(axis=0), maxiter=100 * (n + d))
     if residual > 1e-10 * n:
         return positive(-residual / n, "a direction makes no sample positive")
@@ -77,10 +77,13 @@ def dead_cone_is_empty(facts: DatasetFacts) -> Comparison:
 
 
 SUPPORT_SPANS = Assumption(
-    "support-spans", "phuong2021", "Sec. 2: the support samples of each class span R^d", support_spans
+    "support-spans", "phuong2021", r"Sec. 2: the support samples of each class span $\mathbb{R}^d$", support_spans
 )
 DEAD_CONE_EMPTY = Assumption(
-    "dead-cone-empty", "phuong2021", "Remark on Thm 1: no w != 0 has <w, x_k> <= 0 for all k", dead_cone_is_empty
+    "dead-cone-empty",
+    "phuong2021",
+    r"Remark on Thm 1: no $w \ne 0$ has $\langle w, x_k\rangle \le 0$ for all $k$",
+    dead_cone_is_empty,
 )
 
 ASSUMPTIONS = (ORTHOGONALLY_SEPARABLE, SUPPORT_SPANS, DEAD_CONE_EMPTY)

@@ -1,30 +1,30 @@
-"""The room's front door: every advertised name exists, and opening it loads nothing heavy."""
+"""The public names of the single-neuron model: each exists, and importing the package loads nothing heavy."""
 
 import subprocess
 import sys
 
 import pytest
 
-import reluflow.papers.lee2022.single_neuron as room
+from reluflow.papers.lee2022 import single_neuron
 
 
 def test_every_name_resolves():
-    names = sorted(room._FILE_OF)
+    names = single_neuron.__all__
     assert len(names) > 40
-    assert not set(names) & set(room._HOME), "a file named like a function would hide it once imported"
+    assert not set(names) & set(single_neuron._HOME), "a file named like a function would hide it once imported"
     for name in names:
-        assert getattr(room, name).__name__ == name
-    assert set(names) <= set(dir(room))
+        assert getattr(single_neuron, name).__name__ == name
+    assert set(names) <= set(dir(single_neuron))
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        _ = room.nothing
+    with pytest.raises(AttributeError, match="single_neuron attribute nothing"):
+        _ = single_neuron.nothing
 
 
-def test_the_door_is_light():
+def test_importing_loads_neither_scipy_nor_numba():
     code = (
-        "import sys, reluflow.papers.lee2022.single_neuron as room;"
+        "import sys, reluflow.papers.lee2022.single_neuron;"
         "from reluflow.papers.lee2022.single_neuron import BalancedNeuron;"
         "print([m for m in ('scipy', 'numba') if m in sys.modules])"
     )

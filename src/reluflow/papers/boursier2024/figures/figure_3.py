@@ -2,13 +2,14 @@
 
 The paper trains 200,000 unbalanced neurons on 40 points of an eight-neuron teacher with two little bumps on its slopes
 and shows five times: the start, the end of the early phase, the plateaus after the first and the second growth, and
-convergence. The loss falls in stairs; the function is that of one neuron, then four, then five; the bumps are never
-learnt, because no neuron is left in the cones where they could be.
+convergence. The function is that of one neuron, then four, then five; the bumps are never learnt, because no neuron is
+left in the cones where they could be. The loss falls in stairs. As in Figure 2 the neurons stand twice, on the radial
+axis that all times share (right) and each time on its own (middle).
 
 The authors' inputs are not published: these are the 38 that can be read off their animation. Beside descent stands the
-exact flow from the same neurons. Neurons that slide along a boundary make descent costly here, so at full size it runs
-with 4,000 neurons, with 200,000 through the early phase, and the exact flow with 200,000 through the whole run; descent
-with 200,000 through all of it would take hours of one core.
+exact flow from the same neurons. Neurons that slide along a boundary make descent costly here, in proportion to the
+width: with 4,000 neurons it takes minutes of one core, with the paper's 200,000 it would take hours. So at full size it
+runs with 4,000 neurons, with 200,000 through the early phase, and the exact flow with 200,000 through the whole run.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ import numpy as np
 
 from reluflow import load
 from reluflow.arrays import FloatArray
-from reluflow.experiments.store import Results
 from reluflow.papers.boursier2024.data import stewart_teacher
-from reluflow.papers.boursier2024.figures.stewart_run import MOMENTS, Settings, compute
+from reluflow.papers.boursier2024.figures.run_drawing import DrawnRun, draw_run
+from reluflow.papers.boursier2024.figures.stewart_run import MOMENTS, Settings, StewartRun, compute
 from reluflow.papers.boursier2024.figures.training import GRID, ITERATIONS, LR, WIDTH, least_squares
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 
 # The function at the end, read off the authors' animation by eye.
@@ -31,123 +32,169 @@ READ_INPUTS, READ_OUTPUTS = (-1.0, -0.375, 0.0, 0.5, 1.0), (0.24, 0.915, 0.09, 0
 BUMPS = ((-0.8, -0.45), (0.55, 0.85))  # inputs around the teacher's little bumps
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: StewartRun) -> tuple[Claim, ...]:
     """The statements of Appendix B.2."""
     return (*_early_claims(settings, results), *_late_claims(settings, results), *_checks(settings, results))
 
 
-def _early_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def _early_claims(settings: Settings, results: StewartRun) -> tuple[Claim, ...]:
     data = load("stewart-digitised")
-    plateau = results["panels"][2]
+    plateau = results.descent.panels.places[2]
     linear_loss = float(np.mean((data.X @ least_squares(data) - data.y) ** 2))
     return (
         Claim.below(
-            "at initialisation the function is nearly 0 (largest |h|)", np.max(np.abs(results["panel_curves"][0])), 1e-4
+            "at initialisation the function is nearly 0 (largest $|h|$)",
+            np.max(np.abs(results.descent.panels.curves[0])),
+            1e-4,
+            source="App. B.2, Figs. 3(a), 3(b)",
         ),
         Claim.above(
             f"at the end of the early phase weights still seem omnidirectional (share of the cones that hold a neuron, "
             f"{settings.early_width:,} neurons)",
-            results["early_occupied"] / results["num_cones"],
+            results.early.occupied / results.descent.num_cones,
             0.85,
+            source="App. B.2: “there still seems to be omnidirectionality”",
         ),
         Claim.below(
             "and so with the sign of the output weight (widest sector without a negative neuron, degrees)",
-            results["early_negative_gap"],
+            results.early.negative_gap,
             20.0,
             finding=True,
             why="Positive neurons still fill the circle, but negative ones have left most of it by then, at any width: "
             "in the sense of Section 5, which counts directions together with the sign, it is lost already.",
+            source=OURS,
         ),
         Claim.equal(
-            "after the first growth the network is equivalent to one neuron (bundles)", results["bundle_counts"][2], 1
+            "after the first growth the network is equivalent to one neuron (bundles)",
+            results.descent.bundle_counts[2],
+            1,
+            source="App. B.2, Fig. 3(e)",
         ),
-        Claim.below("and constant (range of h on [-1, 1])", np.ptp(results["panel_curves"][2]), 0.1),
+        Claim.below(
+            "and constant (range of $h$ on [-1, 1])",
+            np.ptp(results.descent.panels.curves[2]),
+            0.1,
+            source="App. B.2: “a 1 neuron, constant, network”",
+        ),
         Claim.near(
             "its mean squared error is that of the least-squares line",
-            results["losses"][plateau],
+            results.descent.losses[plateau],
             linear_loss,
             rtol=0.01,
+            source=OURS,
         ),
         Claim.above(
-            f"omnidirectionality is lost by then (cones of {results['num_cones']} that hold no neuron)",
-            results["num_cones"] - results["occupied"][2],
+            f"omnidirectionality is lost by then (cones of {results.descent.num_cones} that hold no neuron)",
+            results.descent.num_cones - results.descent.occupied[2],
             1,
+            source="App. B.2, Fig. 3(f)",
         ),
         Claim.between(
             "after the second growth the network is nearly equivalent to four neurons, a fifth starting (bundles)",
-            results["bundle_counts"][3],
+            results.descent.bundle_counts[3],
             4,
             5,
+            source="App. B.2, Fig. 3(g)",
         ),
     )
 
 
-def _late_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
-    kinks = results["bundles"][:, 2]
+def _late_claims(settings: Settings, results: StewartRun) -> tuple[Claim, ...]:
+    kinks = results.descent.bundles[:, 2]
     in_bumps = sum(int(np.sum((kinks > low) & (kinks < high))) for low, high in BUMPS)
     return (
         Claim.equal(
-            "at convergence it is equivalent to five neurons, fewer than the teacher's eight (bundles)", len(kinks), 5
+            "at convergence it is equivalent to five neurons, fewer than the teacher's eight (bundles)",
+            len(kinks),
+            5,
+            source="App. B.2, Fig. 3(i)",
         ),
         Claim.equal(
             "the loss falls in stairs: three plateaus after the early phase",
-            len(plateaus(settings.lr * results["iterations"], results["losses"])),
+            len(
+                plateaus(np.asarray(settings.lr * results.descent.iterations, dtype=np.float64), results.descent.losses)
+            ),
             3,
+            source=OURS,
         ),
-        Claim.above("the network does not fit the data in the end (mean squared error)", results["losses"][-1], 1e-3),
-        Claim.equal("the two little bumps are not learnt (kinks of the function around them)", in_bumps, 0),
+        Claim.above(
+            "the network does not fit the data in the end (mean squared error)",
+            results.descent.losses[-1],
+            1e-3,
+            source="App. B.2: “does not perfectly fit the data”",
+        ),
+        Claim.equal(
+            "the two little bumps are not learnt (kinks of the function around them)",
+            in_bumps,
+            0,
+            source="App. B.2: “the network fails to learn … the 2 little bumps”",
+        ),
         Claim.below(
             "because no neuron is left where one could grow (largest growth rate of a neuron, relative to that of the "
             "best direction)",
-            results["present_rate"] / results["possible_rate"],
+            results.escape.present / results.escape.possible,
             0.05,
+            source="App. B.2: “the cones corresponding to these bumps are empty”",
         ),
         Claim.below(
             "the final function is that of the authors' animation (largest difference at five inputs read by eye)",
-            np.max(np.abs(np.interp(READ_INPUTS, GRID, results["panel_curves"][-1]) - READ_OUTPUTS)),
+            np.max(np.abs(np.interp(READ_INPUTS, GRID, results.descent.panels.curves[-1]) - READ_OUTPUTS)),
             0.02,
+            source="the authors’ animation of Fig. 3",
         ),
         Claim.below(
             "it is a good approximation by five neurons (mean squared error, share of the labels' variance)",
-            results["losses"][-1] / np.var(load("stewart-digitised").y),
+            results.descent.losses[-1] / np.var(load("stewart-digitised").y),
             0.05,
+            source="App. B.2: “a good 5 neurons approximation”",
         ),
         Claim.below(
             "read strictly: the best one (mean squared error, relative to the best five-neuron fit found)",
-            results["losses"][-1] / results["fit_loss"],
+            results.descent.losses[-1] / results.fit_loss,
             1.05,
             finding=True,
-            why=f"A continuous fit with four kinks, at {_in_words(results['fit_kinks'])}, does better: one kink takes "
+            why=f"A continuous fit with four kinks, at {_in_words(results.fit_kinks)}, does better: one kink takes "
             "in the left bump where training spends two around 0.",
+            source=OURS,
         ),
     )
 
 
-def _checks(settings: Settings, results: Results) -> tuple[Claim, ...]:
-    difference = np.max(np.abs(results["outputs"] - results["flow_outputs"]))
+def _checks(settings: Settings, results: StewartRun) -> tuple[Claim, ...]:
+    difference = np.max(np.abs(results.descent.outputs - results.flow.outputs))
     return (
         Claim.near(
             f"the end does not depend on the width (mean squared error, flow with {settings.wide_width:,} neurons "
             f"against descent with {settings.width:,})",
-            results["wide_losses"][-1],
-            results["losses"][-1],
+            results.wide.losses[-1],
+            results.descent.losses[-1],
             rtol=0.02,
+            source=OURS,
         ),
-        Claim.equal("and neither does the number of bundles", len(results["wide_bundles"]), len(results["bundles"])),
+        Claim.equal(
+            "and neither does the number of bundles",
+            len(results.wide.bundles),
+            len(results.descent.bundles),
+            source=OURS,
+        ),
         Claim.below(
             f"descent at step {settings.lr:g} follows the exact flow from the same neurons (largest difference of an "
             "output, % of the largest label)",
             100 * difference / np.max(np.abs(load("stewart-digitised").y)),
             200 * settings.lr,
-            ours=True,
+            source=OURS,
         ),
         Claim.above(
             f"with fresh inputs training fails as well (smallest mean squared error of {len(settings.seeds)} draws)",
-            np.min(results["fresh_loss"]),
+            min(run.loss for run in results.fresh),
             1e-3,
+            source=OURS,
         ),
         Claim.below(
-            "and never finds more than five neurons (most bundles of a draw)", np.max(results["fresh_num_bundles"]), 5
+            "and never finds more than five neurons (most bundles of a draw)",
+            float(max(run.num_bundles for run in results.fresh)),
+            5,
+            source=OURS,
         ),
     )
 
@@ -175,16 +222,14 @@ def plateaus(times: FloatArray, losses: FloatArray) -> list[tuple[float, float]]
     return found
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: StewartRun, folder: Path) -> tuple[Path, ...]:
     """Ten panels, the stairs of the loss, a GIF and a page with a slider."""
     from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
-    from reluflow.viz.training_animation import save_training_animation
-    from reluflow.viz.training_moments import Backdrop, TrainingMoment, plot_training_moments
-    from reluflow.viz.training_slider import save_training_slider
+    from reluflow.viz.training_moments import Backdrop
 
-    data = load("stewart-digitised")
-    iterations, times = results["iterations"], settings.lr * results["iterations"]
+    data, descent = load("stewart-digitised"), results.descent
+    times = np.asarray(settings.lr * descent.iterations, dtype=np.float64)
     backdrop = Backdrop(
         data,
         GRID,
@@ -195,54 +240,26 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         y_limits=(-0.1, 1.1),
         shows_cones=False,
     )
-    moments = [
-        TrainingMoment(f"{name} (iteration {iterations[index]:,})", w, a, curve, prediction)
-        for name, index, w, a, curve, prediction in zip(
-            MOMENTS,
-            results["panels"],
-            results["panel_w"],
-            results["panel_a"],
-            results["panel_curves"],
-            results["flow_panel_curves"],
-            strict=True,
-        )
-    ]
-    film = [
-        TrainingMoment(f"iteration {iterations[index]:,}", w, a, curve, prediction)
-        for index, w, a, curve, prediction in zip(
-            results["frames"],
-            results["film_w"],
-            results["film_a"],
-            results["film_curves"],
-            results["flow_film_curves"],
-            strict=True,
-        )
-    ]
-    title = f"teacher of Stewart et al., {settings.width:,} unbalanced neurons, scale {settings.scale:g}"
     after = slice(1, None)
-    flow_losses = np.mean((results["flow_outputs"] - data.y) ** 2, axis=1)
+    flow_losses = np.mean((results.flow.outputs - data.y) ** 2, axis=1)
     stairs = Panel(
         "the loss falls in stairs",
         "time (step size times iteration)",
         "mean squared error",
         [
-            Curve(times[after], results["losses"][after], f"descent, {settings.width:,} neurons", look=0),
+            Curve(times[after], results.descent.losses[after], f"descent, {settings.width:,} neurons", look=0),
             Curve(times[after], flow_losses[after], "exact flow, same neurons", look=4),
-            Curve(
-                results["wide_times"], results["wide_losses"], f"exact flow, {settings.wide_width:,} neurons", look=3
-            ),
+            Curve(results.wide.times, results.wide.losses, f"exact flow, {settings.wide_width:,} neurons", look=3),
         ],
-        levels=[Guide(float(times[index]), "moments above", is_vertical=True) for index in results["panels"][1:4]],
+        levels=[Guide(float(times[index]), "moments above", is_vertical=True) for index in descent.panels.places[1:4]],
         x_scale="log",
         y_scale="log",
         legend="lower left",
     )
-    return (
-        save_figure(plot_training_moments(moments, backdrop, title=title), folder / "fig3.png"),
-        save_figure(plot_panels([stairs], columns=1, panel_size=(5.2, 3.4)), folder / "fig3-loss.png"),
-        save_training_animation(film, backdrop, folder / "fig3.gif"),
-        save_training_slider(film, backdrop, folder / "fig3-slider.html", title=f"Figure 3: {title}"),
-    )
+    title = f"teacher of Stewart et al., {settings.width:,} unbalanced neurons, scale {settings.scale:g}"
+    drawn = DrawnRun("Figure 3", title, descent.iterations, MOMENTS, descent.panels, descent.film, results.flow)
+    loss = save_figure(plot_panels([stairs], columns=1, panel_size=(5.2, 3.4)), folder / "fig3-loss.png")
+    return draw_run(drawn, backdrop, folder / "fig3", loss)
 
 
 FIGURE = PaperFigure(
@@ -264,4 +281,6 @@ FIGURE = PaperFigure(
     compute,
     claims,
     draw,
+    reduced="descent with 4,000 neurons, and with 200,000 through the early phase; the exact flow with 200,000; 38 "
+    "inputs read off the authors' animation, of the paper's 40",
 )

@@ -13,28 +13,29 @@ from functools import partial
 
 import numpy as np
 
-from reluflow import Dataset, SquareLoss, TrainingProblem, extremal_vectors, load, unbalanced_initialization
-from reluflow.arrays import FloatArray
+from reluflow import Dataset, SquareLoss, TrainingProblem, load, unbalanced_initialization
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.descent.descent_run import geometric_iterations
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
+from reluflow.geometry.extremal import extremal_vectors
 from reluflow.network.network import Network, leaky_relu
 from reluflow.papers.boursier2024.data import stewart
 from reluflow.papers.boursier2024.figures.best_fit import best_continuous_fit
 from reluflow.papers.boursier2024.figures.training import (
-    GRID,
     LOSS,
     LR,
     SCALE,
     Film,
+    FlowBeside,
+    Scenes,
     angle_of,
     descend_through,
     flow_beside,
     flow_through,
     frames_of,
-    rows_of,
+    scenes_of,
 )
+from reluflow.papers.workbench import Workbench
 
 MOMENTS = (
     "initialisation",
@@ -76,42 +77,133 @@ class Settings:
     fit_starts: int = 200
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class StewartDescent:
+    """Descent at its snapshots.
+
+    Parameters
+    ----------
+    iterations, losses, outputs
+        The snapshots, the mean squared error and the outputs on the samples there.
+    panels, film
+        All neurons at the moments drawn, some neurons at the frames of the animation.
+    occupied
+        Cones that hold a neuron at the moments drawn, of `num_cones`.
+    bundle_counts, bundles
+        How many bundles there are at the moments drawn, and those at the end, as `bundles_of` gives them.
+    end
+        The neurons at the end.
+    """
+
+    iterations: IntArray
+    losses: FloatArray
+    outputs: FloatArray
+    panels: Scenes
+    film: Scenes
+    occupied: IntArray
+    num_cones: int
+    bundle_counts: IntArray
+    bundles: FloatArray
+    end: NeuronArrays
+
+
+@dataclass(frozen=True, eq=False)
+class NeuronArrays:
+    """Neurons: w (m, 2) and a (m,)."""
+
+    w: FloatArray
+    a: FloatArray
+
+
+@dataclass(frozen=True)
+class EarlyStand:
+    """The end of the early phase: cones that hold a neuron, widest sector without one, and without a negative one."""
+
+    occupied: int
+    gap: float
+    negative_gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class WideRun:
+    """The exact flow of a wide network: times, mean squared errors, and its bundles at the end."""
+
+    times: FloatArray
+    losses: FloatArray
+    bundles: FloatArray
+
+
+@dataclass(frozen=True)
+class FreshRun:
+    """A run with other inputs: mean squared error, number of bundles and norm of the gradient at the end."""
+
+    loss: float
+    num_bundles: int
+    gradient: float
+
+
+@dataclass(frozen=True)
+class EscapeRates:
+    """How fast a tiny neuron in the best direction could grow at the end, and the fastest of those there does."""
+
+    possible: float
+    present: float
+
+
+@dataclass(frozen=True, eq=False)
+class StewartRun:
+    """Descent, the flow beside it, wider networks, fresh inputs, and the best fit with four kinks."""
+
+    descent: StewartDescent
+    flow: FlowBeside
+    early: EarlyStand
+    wide: WideRun
+    fresh: tuple[FreshRun, ...]
+    escape: EscapeRates
+    fit_loss: float
+    fit_kinks: FloatArray
+
+
+def compute(settings: Settings, workbench: Workbench) -> StewartRun:
     """Descent and flow from the same neurons, a wider network by the flow, fresh inputs, the best fit."""
     data = load("stewart-digitised")
     problem = _problem(settings, data, settings.width)
-    descent = workbench.piece("descent", lambda: _descend(settings, problem, workbench))
+    descent = workbench.piece("descent", StewartDescent, lambda: _descend(settings, problem, workbench))
+    times = np.asarray(settings.lr * descent.iterations, dtype=np.float64)
     flow = workbench.piece(
-        "flow", partial(flow_beside, problem, settings.lr, descent, settings.rtol, workbench.stretch(0.45, 0.6))
+        "flow",
+        FlowBeside,
+        lambda: flow_beside(problem, times, descent.film, descent.panels, settings.rtol, workbench.stretch(0.45, 0.6)),
     )
     drawn = {"scale": settings.scale, "seed": settings.seed}
     early = workbench.piece(
         "early",
+        EarlyStand,
         lambda: _early(settings, data, workbench),
         settings={"width": settings.early_width, "time": settings.times[0], **drawn},
     )
     horizon = settings.lr * settings.iterations
     wide = workbench.piece(
         "wide",
+        WideRun,
         lambda: _wide(settings, data, horizon, workbench),
         settings={"width": settings.wide_width, "horizon": horizon, "rtol": settings.rtol, **drawn},
     )
-    fresh: dict[str, list[float]] = {"loss": [], "num_bundles": [], "gradient": []}
+    fresh = []
     for seed in settings.seeds:
         workbench.progress(0.95, f"fresh inputs, seed {seed}")
-        piece = workbench.piece(f"fresh-{seed}", partial(_fresh, settings.fresh, seed), settings=settings.fresh)
-        for name, values in fresh.items():
-            values.append(piece[name])
+        run = partial(_fresh, settings.fresh, seed)
+        fresh.append(workbench.piece(f"fresh-{seed}", FreshRun, run, settings=settings.fresh))
     fit_loss, kinks = best_continuous_fit(data, num_kinks=4, starts=settings.fit_starts)
-    final = descent["outputs"][-1]
-    return (
-        descent
-        | flow
-        | early
-        | wide
-        | {f"fresh_{name}": np.array(values) for name, values in fresh.items()}
-        | _escape(data, final, Network(descent["last_w"], descent["last_a"]))
-        | {"fit_loss": fit_loss, "fit_kinks": kinks}
+    return StewartRun(
+        descent=descent,
+        flow=flow,
+        early=early,
+        wide=wide,
+        fresh=tuple(fresh),
+        escape=_escape(data, descent.outputs[-1], Network(descent.end.w, descent.end.a)),
+        fit_loss=fit_loss,
+        fit_kinks=kinks,
     )
 
 
@@ -120,7 +212,7 @@ def _problem(settings: Settings, data: Dataset, width: int) -> TrainingProblem:
     return TrainingProblem(data, LOSS, unbalanced_initialization(data, width=width, scale=settings.scale, rng=rng))
 
 
-def _descend(settings: Settings, problem: TrainingProblem, workbench: Workbench) -> Results:
+def _descend(settings: Settings, problem: TrainingProblem, workbench: Workbench) -> StewartDescent:
     data = problem.dataset
     wanted = [0, *(round(time / settings.lr) for time in settings.times), settings.iterations]
     iterations = sorted({*geometric_iterations(settings.iterations), *wanted})
@@ -131,70 +223,54 @@ def _descend(settings: Settings, problem: TrainingProblem, workbench: Workbench)
         if run.steps in wanted:
             panels.append(run.network())
         if len(losses) in filmed:
-            film.add(run.network())
+            film.add(len(losses), run.network())
         losses.append(run.loss())
         outputs.append(run.outputs())
 
     descend_through(problem, settings.lr, iterations, look, workbench.stretch(0.0, 0.45))
-    return {
-        "iterations": np.array(iterations),
-        "losses": np.array(losses),
-        "outputs": np.array(outputs),
-        "panels": np.array([iterations.index(iteration) for iteration in wanted]),
-        "panel_w": np.array([network.w for network in panels], dtype=np.float32),
-        "panel_a": np.array([network.a for network in panels], dtype=np.float32),
-        "panel_curves": np.array([network.outputs(rows_of(GRID)) for network in panels]),
-        "occupied": np.array([num_occupied_cones(network, data) for network in panels]),
-        "gaps": np.array([largest_gap(network) for network in panels]),
-        "num_cones": 2 * data.n,
-        "bundles": bundles_of(panels[-1], data),
-        "bundle_counts": np.array([len(bundles_of(network, data)) for network in panels]),
-        "last_w": panels[-1].w,
-        "last_a": panels[-1].a,
-        "frames": np.array(sorted(filmed)),
-        **film.results("film"),
-    }
+    last = panels[-1]
+    return StewartDescent(
+        iterations=np.array(iterations),
+        losses=np.array(losses),
+        outputs=np.array(outputs),
+        panels=scenes_of([iterations.index(iteration) for iteration in wanted], panels),
+        film=film.scenes(),
+        occupied=np.array([num_occupied_cones(network, data) for network in panels]),
+        num_cones=2 * data.n,
+        bundle_counts=np.array([len(bundles_of(network, data)) for network in panels]),
+        bundles=bundles_of(last, data),
+        end=NeuronArrays(last.w, last.a),
+    )
 
 
-def _early(settings: Settings, data: Dataset, workbench: Workbench) -> Results:
+def _early(settings: Settings, data: Dataset, workbench: Workbench) -> EarlyStand:
     """Where the neurons of a wide network stand at the end of the early phase, which is soon reached."""
     iteration = round(settings.times[0] / LR)
     problem = _problem(settings, data, settings.early_width)
     network = descend_through(problem, LR, [iteration], AbstractRun.loss, workbench.stretch(0.6, 0.65)).network
     is_negative = network.a < 0
-    return {
-        "early_occupied": num_occupied_cones(network, data),
-        "early_gap": largest_gap(network),
-        "early_negative_gap": largest_gap(Network(network.w[is_negative], network.a[is_negative])),
-    }
+    return EarlyStand(
+        num_occupied_cones(network, data),
+        largest_gap(network),
+        largest_gap(Network(network.w[is_negative], network.a[is_negative])),
+    )
 
 
-def _wide(settings: Settings, data: Dataset, horizon: float, workbench: Workbench) -> Results:
+def _wide(settings: Settings, data: Dataset, horizon: float, workbench: Workbench) -> WideRun:
     times = np.geomspace(1.0, horizon, 100).tolist()
     problem = _problem(settings, data, settings.wide_width)
     run = flow_through(problem, times, settings.rtol, AbstractRun.loss, workbench.stretch(0.65, 0.95))
-    plain = run.network.materialized()
-    return {
-        "wide_times": np.array(times),
-        "wide_losses": np.array(run.measured),
-        "wide_bundles": bundles_of(plain, data),
-        "wide_curve": plain.outputs(rows_of(GRID)),
-        "wide_occupied": num_occupied_cones(plain, data),
-    }
+    return WideRun(np.array(times), np.array(run.measured), bundles_of(run.network.materialized(), data))
 
 
-def _fresh(settings: Fresh, seed: int) -> Results:
+def _fresh(settings: Fresh, seed: int) -> FreshRun:
     """The same experiment with other inputs and other neurons."""
     data = stewart(np.random.default_rng(seed))
     rng = np.random.default_rng(seed)
     network = unbalanced_initialization(data, width=settings.width, scale=settings.scale, rng=rng)
     problem = TrainingProblem(data, LOSS, network)
     run = descend_through(problem, settings.lr, [settings.iterations], AbstractRun.loss, lambda share, words: None)
-    return {
-        "loss": run.measured[-1],
-        "num_bundles": len(bundles_of(run.network, data)),
-        "gradient": run.limit.gradient_norm,
-    }
+    return FreshRun(float(run.measured[-1]), len(bundles_of(run.network, data)), run.limit.gradient_norm)
 
 
 def bundles_of(network: Network, data: Dataset) -> FloatArray:
@@ -237,7 +313,7 @@ def largest_gap(network: Network) -> float:
     return float(np.max(np.diff(angles, append=angles[0] + 360.0)))
 
 
-def _escape(data: Dataset, outputs: FloatArray, network: Network) -> Results:
+def _escape(data: Dataset, outputs: FloatArray, network: Network) -> EscapeRates:
     """How fast a tiny neuron could grow at the end, and how fast the neurons that are there do.
 
     A neuron of direction w grows at the rate sign(a) G_r(w) with G_r(w) = (1/n) sum_k r_k s(<w, x_k>) and r = y - h.
@@ -246,9 +322,4 @@ def _escape(data: Dataset, outputs: FloatArray, network: Network) -> Results:
     found = extremal_vectors(Dataset(data.X, residuals), SquareLoss())
     directions = network.w / np.linalg.norm(network.w, axis=1, keepdims=True)
     rates = np.sign(network.a) * (leaky_relu(directions @ data.X.T, 0.0) @ residuals) / data.n
-    best = int(np.argmax(found.norms))
-    return {
-        "possible_rate": float(found.norms[best]),
-        "possible_angle": angle_of(found.vectors[best] * found.sides[best]),
-        "present_rate": float(np.max(rates)),
-    }
+    return EscapeRates(float(np.max(found.norms)), float(np.max(rates)))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.keep import Keep, Measure
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
@@ -18,13 +19,12 @@ from reluflow.dynamics.stopping import AtTime, Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import BackendError
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Progress
 from reluflow.losses import SquareLoss
 from reluflow.network.network import Network
+from reluflow.papers.workbench import Progress
 
-# Appendix B. The authors' loss is the mean of (h - y)^2, twice the mean of our half-square, so that time is lr times
-# the iteration for a loss with factor 2.
+# Appendix B. The authors' code and animations have the mean of (h - y)^2, without the 1/2 of Eq. (10), so that time is
+# lr times the iteration for a loss with factor 2.
 LR = 1e-3
 SCALE = 1e-3
 WIDTH = 200_000
@@ -33,6 +33,35 @@ LOSS = SquareLoss(factor=2.0)
 
 GRID = np.linspace(-1.0, 1.0, 101)
 FILMED_NEURONS = 400  # of the animations; neurons are independent, so the first ones are a fair sample
+
+
+@dataclass(frozen=True, eq=False)
+class Scenes:
+    """A run at some of its snapshots, as it is drawn.
+
+    Parameters
+    ----------
+    places
+        Which snapshots, counted from 0.
+    w, a
+        The neurons there, shapes (k, m, 2) and (k, m), in single precision.
+    curves
+        The function on `GRID` there, shape (k, g).
+    """
+
+    places: IntArray
+    w: NDArray[np.float32]
+    a: NDArray[np.float32]
+    curves: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class FlowBeside:
+    """The exact flow at the times of a descent: its outputs, and its function at the descent's frames and panels."""
+
+    outputs: FloatArray
+    film_curves: FloatArray
+    panel_curves: FloatArray
 
 
 def least_squares(data: Dataset) -> FloatArray:
@@ -83,47 +112,61 @@ def flow_through(
     return run
 
 
-def flow_beside(problem: TrainingProblem, lr: float, descent: Results, rtol: float, say: Progress) -> Results:
-    """The flow at the times of a descent: its outputs, and its function at the descent's frames and panels."""
-    frames, panels = descent["frames"].tolist(), descent["panels"].tolist()
+def flow_beside(
+    problem: TrainingProblem,
+    times: FloatArray,
+    film: Scenes,
+    panels: Scenes,
+    rtol: float,
+    say: Progress,
+) -> FlowBeside:
+    """The flow from the same neurons at the times of a descent that was filmed."""
+    frames, shown = film.places.tolist(), panels.places.tolist()
     outputs: list[FloatArray] = []
     curves: dict[int, FloatArray] = {}
 
     def look(run: AbstractRun) -> None:
-        if len(outputs) in {*frames, *panels}:
+        if len(outputs) in {*frames, *shown}:
             curves[len(outputs)] = run.network().outputs(rows_of(GRID))
         outputs.append(run.outputs())
 
-    flow_through(problem, (lr * descent["iterations"]).tolist(), rtol, look, say)
-    return {
-        "flow_outputs": np.array(outputs),
-        "flow_film_curves": np.array([curves[index] for index in frames]),
-        "flow_panel_curves": np.array([curves[index] for index in panels]),
-    }
+    flow_through(problem, times.tolist(), rtol, look, say)
+    return FlowBeside(
+        np.array(outputs),
+        np.array([curves[index] for index in frames]),
+        np.array([curves[index] for index in shown]),
+    )
+
+
+def scenes_of(places: Sequence[int], networks: Sequence[Network]) -> Scenes:
+    """The networks at these snapshots, as they are drawn."""
+    plain = [network.materialized() for network in networks]
+    return Scenes(
+        np.array(places, dtype=np.int64),
+        np.array([network.w for network in plain], dtype=np.float32),
+        np.array([network.a for network in plain], dtype=np.float32),
+        np.array([network.outputs(rows_of(GRID)) for network in plain]),
+    )
 
 
 @dataclass(eq=False)
 class Film:
     """Frames of a run for the animation: a few neurons and the function on the grid."""
 
-    w: list[FloatArray] = field(default_factory=list)
-    a: list[FloatArray] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    few: list[Network] = field(default_factory=list)
     curves: list[FloatArray] = field(default_factory=list)
 
-    def add(self, network: Network) -> None:
+    def add(self, place: int, network: Network) -> None:
         """Keep one frame."""
         plain = network.materialized()
-        self.w.append(plain.w[:FILMED_NEURONS])
-        self.a.append(plain.a[:FILMED_NEURONS])
+        self.places.append(place)
+        self.few.append(Network(plain.w[:FILMED_NEURONS], plain.a[:FILMED_NEURONS]))
         self.curves.append(plain.outputs(rows_of(GRID)))
 
-    def results(self, prefix: str) -> Results:
+    def scenes(self) -> Scenes:
         """The frames as arrays."""
-        return {
-            f"{prefix}_w": np.array(self.w),
-            f"{prefix}_a": np.array(self.a),
-            f"{prefix}_curves": np.array(self.curves),
-        }
+        return replace(scenes_of(self.places, self.few), curves=np.array(self.curves))
 
 
 def frames_of(iterations: Sequence[int], most: int) -> list[int]:

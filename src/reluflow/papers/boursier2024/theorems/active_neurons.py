@@ -54,7 +54,7 @@ def _masses(states: tuple[PhaseState, ...]) -> list[float]:
 
 @in_phase("2b")
 def _mass(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
-    return largest_over(states, _masses(states), largest_positive_mass(evidence), "sum_I a^2")
+    return largest_over(states, _masses(states), largest_positive_mass(evidence), r"$\sum_I a^2$")
 
 
 def _least_mean_output(evidence: Evidence) -> float:
@@ -64,9 +64,9 @@ def _least_mean_output(evidence: Evidence) -> float:
 LEMMA_16 = Theorem(
     "boursier2024:lemma16",
     Reference("boursier2024", "Lemma 16, Eq. (49)"),
-    "In Phase 2b sum_I a^2 stays below a constant of the data, A.",
+    r"In Phase 2b, $\sum_I a^2$ stays below a constant of the data, $A$.",
     hypotheses=(*ACUTE, GROWTH_ENDED),
-    conclusions=(Conclusion("mass", "sum_I a^2 <= A in Phase 2b", _mass),),
+    conclusions=(Conclusion("mass", r"$\sum_I a^2 \le A$ in Phase 2b", _mass),),
     constants=Quantities({"alpha_49": _least_mean_output, "A": largest_positive_mass}),
     parameters=(EPS_1, EPS_2, EPS_3, DELTA_PRIME),
     plan=phase_plan,
@@ -100,12 +100,15 @@ def largest_delta_prime(evidence: Evidence) -> float:
 
 @on_positive_data
 def _delta_prime_is_small(evidence: Evidence) -> Comparison:
-    words = "delta' must be below {number:.6g}"
+    words = r"$\delta'$ must be below {number:.6g}"
     return Above(largest_delta_prime, evidence.parameter("delta_prime"), words=words)(evidence)
 
 
 SMALL_DELTA_PRIME = Hypothesis(
-    "delta_prime", "delta' is so small that <wbar_i, x_k> grows at it (Eq. 44)", _delta_prime_is_small, is_regime=True
+    "delta_prime",
+    r"$\delta'$ is so small that $\langle\bar{w}_i, x_k\rangle$ grows at it (Eq. 44)",
+    _delta_prime_is_small,
+    is_regime=True,
 )
 
 
@@ -115,7 +118,7 @@ def stays_active(evidence: Evidence) -> Comparison:
     if end.clause == "facet":
         return none_of(1, detail=f"Phase 2b ended at {end.time:.6g} because a positive neuron came too near a facet")
     least = [np.min(state.cosines) for state in require(states, "states of Phase 2b")]
-    return least_over(states, least, evidence.parameter("delta_prime"), "<wbar_i, x_k>/|x_k|")
+    return least_over(states, least, evidence.parameter("delta_prime"), r"$\langle\bar{w}_i, x_k\rangle/|x_k|$")
 
 
 @in_phase("2b")
@@ -129,7 +132,7 @@ def _facet_pull(evidence: Evidence, states: tuple[PhaseState, ...]) -> Compariso
     for state in states:
         bounds = base - slope * lengths * (state.cosines[:, facets] * lengths)  # in <wbar_i, x_k>
         slack.append(float(np.min(evidence.dataset.X[facets] @ state.pull - np.max(bounds, axis=0))))
-    return least_over(states, slack, 0.0, "<D^t, x_k> minus its bound")
+    return least_over(states, slack, 0.0, r"$\langle D^t, x_k\rangle$ minus its bound")
 
 
 def _least_facet_gap(evidence: Evidence) -> float:
@@ -139,13 +142,14 @@ def _least_facet_gap(evidence: Evidence) -> float:
 LEMMA_17 = Theorem(
     "boursier2024:lemma17",
     Reference("boursier2024", "Lemma 17, Eq. (44)"),
-    "In Phase 2b every positive active neuron keeps <wbar_i, x_k> > delta' |x_k| for all samples.",
+    r"In Phase 2b every positive active neuron keeps $\langle\bar{w}_i, x_k\rangle > \delta' |x_k|$ for all samples.",
     hypotheses=(*FACETS, SMALL_DELTA_PRIME, GROWTH_ENDED),
     conclusions=(
-        Conclusion("active", "<wbar_i, x_k> > delta' |x_k| in Phase 2b", stays_active),
+        Conclusion("active", r"$\langle\bar{w}_i, x_k\rangle > \delta' |x_k|$ in Phase 2b", stays_active),
         Conclusion(
             "facet-pull",
-            "<D^t, x_k> >= gap_k - (A |x_k|^2/n) <wbar_i, x_k> - O(lambda^(eps/2)) at the facets",
+            r"$\langle D^t, x_k\rangle \ge g_k - (A |x_k|^2/n) \langle\bar w_i, x_k\rangle - "
+            r"O(\lambda^{\varepsilon/2})$ at the facets, $g_k$ the gap of sample $k$",
             _facet_pull,
         ),
     ),
@@ -162,7 +166,7 @@ LEMMA_17 = Theorem(
     log_scale=partial(scale_factor, log_lambda=-100.0),
     setting=PHASES_SETTING,
     example=EXAMPLE,
-    erratum="E12: the remainder is O(lambda^(eps/2)) and the A-term carries |x_k|^2.",
+    erratum=r"E12: the remainder is $O(\lambda^{\varepsilon/2})$ and the $A$-term carries $|x_k|^2$.",
 )
 
 # Lemma 18 -------------------------------------------------------------------------------------------------------------
@@ -170,25 +174,27 @@ LEMMA_17 = Theorem(
 
 @in_phase("2b")
 def _mass_is_kept(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
-    return least_over(states, _masses(states), evidence.parameter("eps_2"), "sum_I a^2")
+    return least_over(states, _masses(states), evidence.parameter("eps_2"), r"$\sum_I a^2$")
 
 
 def _mass_grows_while_small(evidence: Evidence) -> Comparison:
     few = np.log(2 * evidence.parameter("eps_2"))
     states = [s for s in states_in(evidence, "2b") if s.log_square_sum(s.sets.positive) <= few]
-    require(states, "states of Phase 2b with sum_I a^2 <= 2 eps_2")
+    require(states, r"states of Phase 2b with $\sum_I a^2 \le 2 \varepsilon_2$")
     speeds = [np.min(s.directions[s.sets.positive] @ s.pull) for s in states]
-    return least_over(states, speeds, 0.0, "d ln a_i/dt")
+    return least_over(states, speeds, 0.0, r"$d\ln a_i/dt$")
 
 
 LEMMA_18 = Theorem(
     "boursier2024:lemma18",
     Reference("boursier2024", "Lemma 18"),
-    "In Phase 2b sum_I a^2 stays at least eps_2: it grows whenever it is at most 2 eps_2.",
+    r"In Phase 2b, $\sum_I a^2$ stays at least $\varepsilon_2$: it grows whenever it is at most $2 \varepsilon_2$.",
     hypotheses=(*FACETS, SMALL_EPS_2, SMALL_DELTA_PRIME, GROWTH_ENDED),
     conclusions=(
-        Conclusion("kept", "sum_I a^2 >= eps_2 in Phase 2b", _mass_is_kept),
-        Conclusion("grows", "every a_i of I grows where sum_I a^2 <= 2 eps_2", _mass_grows_while_small),
+        Conclusion("kept", r"$\sum_I a^2 \ge \varepsilon_2$ in Phase 2b", _mass_is_kept),
+        Conclusion(
+            "grows", r"every $a_i$ of $I$ grows where $\sum_I a^2 \le 2 \varepsilon_2$", _mass_grows_while_small
+        ),
     ),
     constants=Quantities({"eps_2_star": largest_eps_2}),
     parameters=(EPS_1, EPS_2, EPS_3, DELTA_PRIME),

@@ -26,6 +26,7 @@ from reluflow.papers.boursier2024.theorems.spurious_hypotheses import (
 from reluflow.theory.comparison import (
     Comparison,
     Level,
+    Source,
     at_least,
     at_most,
     fitted_slope,
@@ -67,8 +68,11 @@ def _alignment(evidence: Evidence) -> Comparison:
     gap = max(misalignment(state), np.finfo(float).tiny)
     bound = log_alignment_bound(evidence)
     if bound < np.log(gap) < np.log(RESOLUTION * state.constants.pull_norm):
-        return missing("directions told apart by doubles to c lambda^eps; take a larger scale")
-    detail = f"ln of the largest |D*| - <D*, wbar_i> is {np.log(gap):.6g}, of c lambda^eps {bound:.6g}"
+        return missing(r"directions told apart by doubles to $c \lambda^\varepsilon$; take a larger scale")
+    detail = (
+        rf"$\ln$ of the largest $|D^*| - \langle D^*, \bar w_i\rangle$ is {np.log(gap):.6g}, of "
+        rf"$c \lambda^\varepsilon$ {bound:.6g}"
+    )
     return at_most(float(np.log(gap)), bound, detail=detail)
 
 
@@ -90,13 +94,13 @@ def _alignment_exponent(evidence: Evidence) -> Comparison:
     return exponent_over(logs, eps, what="aligned", expected=f", expected {2 * eps:g}")
 
 
-@requires(lambda evidence: states_in(evidence, "1"), "snapshots up to tau")
+@requires(lambda evidence: states_in(evidence, "1"), r"snapshots up to $\tau$")
 def _positive_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     most = -2.0 * evidence.parameter("eps") * log_lambda_of(evidence)
     growth = [s.log_growth[s.sets.positive] for s in states]
     slacks = [min(float(np.min(each)), float(np.min(most - each))) for each in growth]
     return least_over(
-        states, slacks, 0.0, f"distance of ln a_i/a_i(0) to the ends of [0, {most:.6g}]", allowance=LOG_ROUNDING
+        states, slacks, 0.0, rf"distance of $\ln a_i/a_i(0)$ to the ends of [0, {most:.6g}]", allowance=LOG_ROUNDING
     )
 
 
@@ -113,9 +117,9 @@ def negative_shrinkage(evidence: Evidence, phase: str, *, grows: bool = False) -
     )
     flipped = sum(int(np.sum(state.network.a[members] > 0.0)) for state in states)
     if flipped:
-        return none_of(flipped, detail=f"{flipped} output weights of N are positive")
+        return none_of(flipped, detail=f"{flipped} output weights of $N$ are positive")
     growth = [np.max(s.log_growth[members]) for s in states]
-    return largest_over(states, growth, log_factor, "ln |a_i/a_i(0)| on N", allowance=LOG_ROUNDING)
+    return largest_over(states, growth, log_factor, r"$\ln|a_i/a_i(0)|$ on $N$", allowance=LOG_ROUNDING)
 
 
 @requires(phase_states, "snapshots")
@@ -129,7 +133,9 @@ def _resting(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     )
     grown = max(float(np.max(np.abs(s.log_growth)[members])) for s in states)
     turned = max(float(np.max(np.abs(s.directions[members] - states[0].directions[members]))) for s in states)
-    detail = f"largest |ln a_i/a_i(0)| {grown:.3g} and change of w_i/a_i {turned:.3g} over {members.sum()} neurons"
+    detail = (
+        rf"largest $|\ln a_i/a_i(0)|$ {grown:.3g} and change of $w_i/a_i$ {turned:.3g} over {members.sum()} neurons"
+    )
     return at_most(max(grown, turned), 0.0, allowance=LOG_ROUNDING, detail=detail)
 
 
@@ -147,15 +153,26 @@ def largest_pull_at_zero(evidence: Evidence) -> float:
 LEMMA_4 = Theorem(
     "boursier2024:lemma4",
     Reference("boursier2024", "Lemma 4"),
-    "At the end tau of Phase 1 every positive active neuron is aligned with D* to c lambda^eps and has grown by at "
-    "most lambda^(-2 eps), negative neurons have only shrunk, and positive dead ones never move.",
+    r"At the end $\tau$ of Phase 1 every positive active neuron is aligned with $D^*$ to $c \lambda^\varepsilon$ "
+    r"and has grown by at most $\lambda^{-2 \varepsilon}$, negative neurons have only shrunk, and positive dead "
+    r"ones never move.",
     hypotheses=(*ACUTE, PROVED_SCALE),
     conclusions=(
-        Conclusion("aligned", "<D*, wbar_i(tau)> >= |D*| - c lambda^eps on I", _alignment),
-        Conclusion("exponent", "the misalignment is of order lambda^eps at most", _alignment_exponent, Level.SCALING),
-        Conclusion("growth", "a_i(0) <= a_i <= a_i(0) lambda^(-2 eps) on I up to tau", _positive_growth),
-        Conclusion("negative", "a_i(0) <= a_i <= 0 on N up to tau", partial(negative_shrinkage, phase="1")),
-        Conclusion("resting", "neurons outside I and N do not move", _resting, Level.EXACT),
+        Conclusion(
+            "aligned", r"$\langle D^*, \bar w_i(\tau)\rangle \ge |D^*| - c \lambda^\varepsilon$ on $I$", _alignment
+        ),
+        Conclusion(
+            "exponent",
+            r"the misalignment is of order $\lambda^\varepsilon$ at most",
+            _alignment_exponent,
+            Level.SCALING,
+            Source.RELUFLOW,
+        ),
+        Conclusion(
+            "growth", r"$a_i(0) \le a_i \le a_i(0) \lambda^{-2 \varepsilon}$ on $I$ up to $\tau$", _positive_growth
+        ),
+        Conclusion("negative", r"$a_i(0) \le a_i \le 0$ on $N$ up to $\tau$", partial(negative_shrinkage, phase="1")),
+        Conclusion("resting", "neurons outside $I$ and $N$ do not move", _resting, Level.EXACT),
     ),
     constants=Quantities(
         {
@@ -171,7 +188,7 @@ LEMMA_4 = Theorem(
     log_scale=_early_scale,
     setting=PHASES_SETTING,
     example=EXAMPLE,
-    erratum="E2: Theorem 1 also needs t_2 <= tau, so the scale must be below the corrected threshold.",
+    erratum=r"E2: Theorem 1 also needs $t_2 \le \tau$, so the scale must be below the corrected threshold.",
 )
 
 # Lemma 15 -------------------------------------------------------------------------------------------------------------
@@ -181,16 +198,22 @@ LEMMA_4 = Theorem(
 def _eps_2_is_large(evidence: Evidence) -> Comparison:
     least = log_least_eps_2(evidence)
     margin = float(np.log(evidence.parameter("eps_2"))) - least
-    return judgement(margin >= 0.0, margin, f"ln of c' lambda^(eps/2) is {least:.6g}")
+    return judgement(margin >= 0.0, margin, rf"$\ln$ of $c' \lambda^{{\varepsilon/2}}$ is {least:.6g}")
 
 
-LARGE_EPS_2 = Hypothesis("large-eps_2", "eps_2 >= c' lambda^(eps/2)", _eps_2_is_large, is_regime=True)
+LARGE_EPS_2 = Hypothesis(
+    "large-eps_2", r"$\varepsilon_2 \ge c' \lambda^{\varepsilon/2}$", _eps_2_is_large, is_regime=True
+)
 
 
 def _projections_at_tau(evidence: Evidence) -> Comparison:
     state, deltas = phase_clock(evidence).aligned(), least_projections(evidence)
     slack = float(np.min(state.cosines * state.constants.lengths - deltas))
-    return at_least(slack, 0.0, detail=f"least <wbar_i(tau), x_k> - delta_k is {slack:.6g}; delta = {deltas.round(6)}")
+    return at_least(
+        slack,
+        0.0,
+        detail=rf"least $\langle\bar w_i(\tau), x_k\rangle - \delta_k$ is {slack:.6g}; $\delta$ = {deltas.round(6)}",
+    )
 
 
 def _lemma_15_scale(evidence: Evidence) -> float:
@@ -202,14 +225,22 @@ def _lemma_15_scale(evidence: Evidence) -> float:
 LEMMA_15 = Theorem(
     "boursier2024:lemma15",
     Reference("boursier2024", "Lemma 15"),
-    "Where eps_2 >= c' lambda^(eps/2), every positive active neuron has <wbar_i(tau), x_k> >= delta_k.",
+    r"Where $\varepsilon_2 \ge c' \lambda^{\varepsilon/2}$, every positive active neuron has "
+    r"$\langle\bar{w}_i(\tau), x_k\rangle \ge \delta_k$.",
     hypotheses=(*ACUTE, PROVED_SCALE, LARGE_EPS_2),
-    conclusions=(Conclusion("projections", "<wbar_i(tau), x_k> >= delta_k for i in I and all k", _projections_at_tau),),
+    conclusions=(
+        Conclusion(
+            "projections",
+            r"$\langle\bar{w}_i(\tau), x_k\rangle \ge \delta_k$ for $i$ in $I$ and all $k$",
+            _projections_at_tau,
+        ),
+    ),
     constants=Quantities({"delta": least_projections, "log_least_eps_2": log_least_eps_2}),
     parameters=(EPS_1, EPS_2),
     plan=partial(tau_plan, sweep=()),
     log_scale=_lemma_15_scale,
     setting=PHASES_SETTING,
     example=EXAMPLE,
-    departs="The Theta(eps_2) in delta_k and the constant c' are explicit: 2 S eps_2 |x_k| / |D*|, and what it needs.",
+    departs=r"The $\Theta(\varepsilon_2)$ in $\delta_k$ and the constant $c'$ are explicit: "
+    r"$2 S \varepsilon_2 |x_k|/|D^*|$, and what it needs.",
 )

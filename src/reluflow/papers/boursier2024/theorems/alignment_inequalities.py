@@ -100,7 +100,7 @@ def _gronwall(evidence: Evidence, constants: AlignmentConstants) -> Values:
 def _output_squares(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """sum_j a_j^2 stays below lambda^(2 - 4 eps), that is t_1 >= tau."""
     largest = max(states.log_squares for states in states_of(evidence))
-    return at_most(largest, log_output_bound(evidence), detail=f"ln sum a^2 reaches {largest:.6g}")
+    return at_most(largest, log_output_bound(evidence), detail=rf"$\ln\,\sum_j a_j^2$ reaches {largest:.6g}")
 
 
 @on_run
@@ -113,17 +113,22 @@ def _small_outputs(evidence: Evidence, constants: AlignmentConstants) -> Compari
 APP_D_3 = Theorem(
     "boursier2024:appD.3",
     Reference("boursier2024", "App. D.3"),
-    "Up to tau, |d ln|a_j|/dt| <= D_max + lambda^(2-4eps) S, hence sum_j a_j^2 <= lambda^(2-4eps) (t_1 >= tau) and "
-    "outputs bend no D by more than lambda^(2-4eps) S.",
+    r"Up to $\tau$, $|d\ln|a_j|/dt| \le D_{\max} + \lambda^{2 - 4\varepsilon} S$, hence "
+    r"$\sum_j a_j^2 \le \lambda^{2 - 4\varepsilon}$ ($t_1 \ge \tau$) and outputs bend no $D$ by more than "
+    r"$\lambda^{2 - 4\varepsilon} S$.",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
     conclusions=(
         Conclusion(
             "gronwall",
-            "|ln(|a_j(t)|/|a_j(0)|)| <= t (D_max + lambda^(2-4eps) S)",
-            AtMost(_gronwall, 0.0, allowance=1e-12, words="largest excess {measured:.4g} over t (D_max + bend)"),
+            r"$|\ln(|a_j(t)|/|a_j(0)|)| \le t (D_{\max} + \lambda^{2 - 4\varepsilon} S)$",
+            AtMost(
+                _gronwall, 0.0, allowance=1e-12, words=r"largest excess {measured:.4g} over $t$ ($D_{{\max}}$ + bend)"
+            ),
         ),
-        Conclusion("t_1", "sum_j a_j^2 <= lambda^(2-4eps) up to tau", _output_squares),
-        Conclusion("outputs", "c sum_k |h(x_k)| |x_k| <= lambda^(2-4eps) S up to tau", _small_outputs),
+        Conclusion("t_1", r"$\sum_j a_j^2 \le \lambda^{2 - 4\varepsilon}$ up to $\tau$", _output_squares),
+        Conclusion(
+            "outputs", r"$c \sum_k |h(x_k)| |x_k| \le \lambda^{2 - 4\varepsilon} S$ up to $\tau$", _small_outputs
+        ),
     ),
     predictions=Quantities({"tau": tau_of}),
     parameters=(EPS,),
@@ -131,6 +136,7 @@ APP_D_3 = Theorem(
     log_scale=log_scale_below_star,
     setting=SETTING,
     example=THREE_POINTS,
+    holds_for_descent=True,
 )
 
 # Eq. (8) --------------------------------------------------------------------------------------------------------------
@@ -147,22 +153,28 @@ def _sketch_equation(evidence: Evidence, constants: AlignmentConstants) -> Compa
         error = np.abs(rate - (states.speeds**2 - states.alignments**2))[alive]
         largest = max(largest, float(np.max(error, initial=0.0)))
         worst = max(worst, float(np.max(error - 2.0 * states.speeds[alive] * bend, initial=-np.inf)))
-    detail = f"the equation is missed by at most {largest:.4g}; excess over 2 |D| lambda^(2-4eps) S {worst:.4g}"
+    detail = (
+        rf"the equation is missed by at most {largest:.4g}; excess over $2 |D| \lambda^{{2 - 4\varepsilon}} S$ "
+        rf"{worst:.4g}"
+    )
     return at_most(worst, 0.0, allowance=1e-14, detail=detail)
 
 
 EQ_8 = Theorem(
     "boursier2024:eq8",
     Reference("boursier2024", "Eq. (8)"),
-    "Up to tau, d<w/a, D(w, 0)>/dt = |D|^2 - <w/a, D>^2 up to 2 |D| lambda^(2-4eps) S, almost everywhere.",
+    r"Up to $\tau$, $d\langle w/a, D(w, 0)\rangle/dt = |D|^2 - \langle w/a, D\rangle^2$ up to "
+    r"$2 |D| \lambda^{2 - 4\varepsilon} S$, almost everywhere.",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
-    conclusions=(Conclusion("equation", "the equation holds up to 2 |D| lambda^(2-4eps) S", _sketch_equation),),
+    conclusions=(
+        Conclusion("equation", r"the equation holds up to $2 |D| \lambda^{2 - 4\varepsilon} S$", _sketch_equation),
+    ),
     parameters=(EPS,),
     plan=alignment_plan,
     log_scale=log_scale_below_star,
     setting=SETTING,
     example=THREE_POINTS,
-    departs="The paper's O is made explicit by the two terms of Eq. (32), which bound both sides.",
+    departs="The paper's $O$ is made explicit by the two terms of Eq. (32), which bound both sides.",
 )
 
 # Eqs. (31), (32) and (35) ---------------------------------------------------------------------------------------------
@@ -172,16 +184,21 @@ EQ_8 = Theorem(
 def _lower_bound(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """Eq. (32) integrated over every stretch between recorded times on which a neuron met no boundary."""
     rooms = (room(*stretch, bend_bound(evidence, constants)) for stretch in _stretches(evidence))
-    words = "<w/a, D> exceeds the integrated bound by {:.4g} or more, {count} stretches"
+    words = r"$\langle w/a, D\rangle$ exceeds the integrated bound by {:.4g} or more, {count} stretches"
     return compared(rooms, words, without="no neuron stayed in one cone between two recorded times")
 
 
 EQ_32 = Theorem(
     "boursier2024:eq32",
     Reference("boursier2024", "Eqs. (31), (32) and (35)"),
-    "Up to tau, d<w/a, D(w, 0)>/dt >= |D|^2 - <w/a, D>^2 - 2 |D| lambda^(2-4eps) S for every neuron.",
+    r"Up to $\tau$, $d\langle w/a, D(w, 0)\rangle/dt \ge |D|^2 - \langle w/a, D\rangle^2 - 2 |D| \lambda^{2 - "
+    r"4\varepsilon} S$ for every neuron.",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
-    conclusions=(Conclusion("integrated", "<w/a, D> stays above the solution of the bounding equation", _lower_bound),),
+    conclusions=(
+        Conclusion(
+            "integrated", r"$\langle w/a, D\rangle$ stays above the solution of the bounding equation", _lower_bound
+        ),
+    ),
     parameters=(EPS,),
     plan=alignment_plan,
     log_scale=log_scale_below_star,
@@ -190,9 +207,12 @@ EQ_32 = Theorem(
 )
 
 EQ_31 = part(
-    "boursier2024:eq31", "Eq. (31)", EQ_32, "d(w/a)/dt = D - <w/a, D> w/a; its product with D, integrated, is Eq. (32)"
+    "boursier2024:eq31",
+    "Eq. (31)",
+    EQ_32,
+    r"$d(w/a)/dt = D - \langle w/a, D\rangle w/a$; its product with $D$, integrated, is Eq. (32)",
 )
-EQ_35 = part("boursier2024:eq35", "Eq. (35)", EQ_32, "Eq. (32) after t_2, where D is constant")
+EQ_35 = part("boursier2024:eq35", "Eq. (35)", EQ_32, "Eq. (32) after $t_2$, where $D$ is constant")
 
 # Remark 1 -------------------------------------------------------------------------------------------------------------
 
@@ -215,11 +235,11 @@ def _start_is_generic(evidence: Evidence) -> Comparison:
     needed = _needed_alpha(evidence)
     if needed is None:
         return judgement(True, None, "every neuron is dead at the start")
-    return judgement(needed > ON_BOUNDARY, needed, f"the neuron closest to -D has sine {needed:.3g}")
+    return judgement(needed > ON_BOUNDARY, needed, f"the neuron closest to $-D$ has sine {needed:.3g}")
 
 
 GENERIC_START = Hypothesis(
-    "generic-start", "no neuron starts exactly opposite to its D, as almost surely", _start_is_generic
+    "generic-start", "no neuron starts exactly opposite to its $D$, as almost surely", _start_is_generic
 )
 
 
@@ -235,7 +255,7 @@ def _not_faster(evidence: Evidence, constants: AlignmentConstants) -> Comparison
         c, error = np.sqrt(speeds**2 + 2.0 * speeds * bend), BACKWARD * speeds
         raised = riccati(before + error, c, states.time) + error - after
         rooms.append((riccati(before, c, states.time) - after, raised))
-    words = "the law exceeds <w/a, D> by {:.4g} or more, {count} stretches"
+    words = r"the law exceeds $\langle w/a, D\rangle$ by {:.4g} or more, {count} stretches"
     return compared(rooms, words, without="every neuron meets a boundary before the first recorded time")
 
 
@@ -256,8 +276,9 @@ def _coverage(evidence: Evidence) -> Constants:
 REMARK_1 = Theorem(
     "boursier2024:remark1",
     Reference("boursier2024", "Remark 1"),
-    "As alpha_0 tends to 0 Condition 1(1) covers every living neuron; those near the repelling direction are slow: "
-    "<w/a, D> obeys f' <= |D|^2 - f^2 + 2 |D| lambda^(2-4eps) S, so it takes artanh(cos)/|D| to turn.",
+    r"As $\alpha_0$ tends to 0 Condition 1(1) covers every living neuron; those near the repelling direction are "
+    r"slow: $f = \langle w/a, D\rangle$ obeys $f' \le |D|^2 - f^2 + 2 |D| \lambda^{2 - 4\varepsilon} S$, so it "
+    r"takes $\operatorname{artanh}(\cos)/|D|$ to turn.",
     hypotheses=(*ALIGNMENT_SETTING, GENERIC_START, SMALL_SCALE),
     conclusions=(
         Conclusion("slow", "no neuron turns faster than the law says before it meets a boundary", _not_faster),
@@ -289,14 +310,14 @@ def _never_zero(evidence: Evidence, constants: AlignmentConstants) -> Values:
 REMARK_2 = Theorem(
     "boursier2024:remark2",
     Reference("boursier2024", "Remark 2"),
-    "Balanced neurons never vanish: |w_j(t)| >= |w_j(0)| exp(-t (D_max + lambda^(2-4eps) S)) up to tau, so that "
-    "Condition 1(2) is automatic.",
+    r"Balanced neurons never vanish: $|w_j(t)| \ge |w_j(0)|\, e^{-t (D_{\max} + \lambda^{2 - 4\varepsilon} S)}$ up "
+    r"to $\tau$, so that Condition 1(2) is automatic.",
     hypotheses=(*GENERIC_DATA, NONZERO, BALANCED, SMALL_SCALE),
     conclusions=(
         Conclusion(
             "never-zero",
-            "|w_j| stays above its Gronwall bound",
-            AtLeast(_never_zero, 0.0, allowance=1e-12, words="least slack of ln|w| {measured:.4g}"),
+            "$|w_j|$ stays above its Gronwall bound",
+            AtLeast(_never_zero, 0.0, allowance=1e-12, words=r"least slack of $\ln|w|$ {measured:.4g}"),
         ),
     ),
     parameters=(EPS,),
@@ -304,4 +325,5 @@ REMARK_2 = Theorem(
     log_scale=log_scale_below_star,
     setting=SETTING,
     example=THREE_POINTS,
+    holds_for_descent=True,
 )

@@ -22,7 +22,9 @@ from reluflow.theory.hypotheses import DOMINATED, assumed
 from reluflow.theory.measures import Constants
 from reluflow.theory.theorem import Hypothesis, Parameter
 
-EPS = Parameter("eps", 0.1, "length of the alignment phase, tau = -eps ln(lambda)/D_max", low=0.0, high=1.0 / 3.0)
+EPS = Parameter(
+    "eps", 0.1, r"length of the alignment phase, $\tau = -\varepsilon\,\ln(\lambda)/D_{\max}$", low=0.0, high=1.0 / 3.0
+)
 ALPHA_0 = Parameter(
     "alpha_0",
     1.0,
@@ -201,11 +203,11 @@ def on_run(
     @wraps(measure)
     def measured(evidence: Evidence, /, *args: More.args, **kwargs: More.kwargs) -> Found:
         constants = require(constants_of(evidence), TOO_MANY)
-        run = require(evidence.trajectory, "no run was made: there is an alignment phase only for lambda < 1")
-        require(reaches_tau(evidence), f"the run was not recorded at tau: {run.outcome.sentence}")
+        run = require(evidence.trajectory, r"no run was made: there is an alignment phase only for $\lambda < 1$")
+        require(reaches_tau(evidence), rf"the run was not recorded at $\tau$: {run.outcome.sentence}")
         require(
             not any(np.any(states.shape.is_lost) for states in states_of(evidence)),
-            "neurons have grown apart by more than e^700, which one network of doubles cannot hold",
+            "neurons have grown apart by more than $e^{700}$, which one network of doubles cannot hold",
         )
         return measure(evidence, constants, *args, **kwargs)
 
@@ -214,43 +216,50 @@ def on_run(
 
 def _judge_nonzero(evidence: Evidence) -> Comparison:
     zeros = int(np.sum(evidence.network.a == 0.0))
-    return judgement(zeros == 0, float(-zeros), f"{zeros} neurons have a_j = 0; leave them out, they never move")
+    return judgement(zeros == 0, float(-zeros), f"{zeros} neurons have $a_j = 0$; leave them out, they never move")
 
 
 def _judge_constants(evidence: Evidence) -> Comparison:
     constants = require(constants_of(evidence), TOO_MANY)
     smallest = min(constants.alpha_min, constants.d_min, constants.delta_0, constants.label_bound)
-    words = f"alpha_min {constants.alpha_min:.4g}, D_min {constants.d_min:.4g}, delta_0 {constants.delta_0:.4g}"
+    words = (
+        rf"$\alpha_{{\min}}$ {constants.alpha_min:.4g}, $D_{{\min}}$ {constants.d_min:.4g}, $\delta_0$ "
+        rf"{constants.delta_0:.4g}"
+    )
     return judgement(smallest > 0.0, smallest, words)
 
 
 def _judge_scale(evidence: Evidence) -> Comparison:
-    constants = require(constants_of(evidence), "lambda* needs every cone, and there are too many")
+    constants = require(constants_of(evidence), r"$\lambda^*$ needs every cone, and there are too many")
     here, threshold = log_lambda(evidence.network), log_lambda_star(constants, evidence)
-    return judgement(here < threshold, threshold - here, f"ln lambda = {here:.6g} against ln lambda* = {threshold:.6g}")
+    return judgement(
+        here < threshold, threshold - here, rf"$\ln\lambda$ = {here:.6g} against $\ln\lambda^*$ = {threshold:.6g}"
+    )
 
 
 def _settles_before_tau(evidence: Evidence, *, saddles: bool) -> Comparison:
     """The bound on t_2 of Theorem 1, or of Theorem 3, is at most tau (erratum E2)."""
-    constants = require(constants_of(evidence), "the bound on t_2 needs every cone, and there are too many")
+    constants = require(constants_of(evidence), "the bound on $t_2$ needs every cone, and there are too many")
     limit, tau = settling_time(constants, evidence, saddles=saddles), tau_of(evidence) or 0.0
-    return judgement(limit <= tau, tau - limit, f"t_2 <= {limit:.6g} against tau = {tau:.6g}")
+    return judgement(limit <= tau, tau - limit, rf"$t_2$ is at most {limit:.6g} against $\tau$ = {tau:.6g}")
 
 
-NONZERO = Hypothesis("nonzero", "every neuron starts with a_j != 0, so that w_j/a_j is defined", _judge_nonzero)
+NONZERO = Hypothesis("nonzero", r"every neuron starts with $a_j \ne 0$, so that $w_j/a_j$ is defined", _judge_nonzero)
 POSITIVE_CONSTANTS = Hypothesis(
-    "positive-constants", "Lemmas 9, 10: alpha_min, D_min and delta_0 are positive", _judge_constants
+    "positive-constants", r"Lemmas 9, 10: $\alpha_{\min}$, $D_{\min}$ and $\delta_0$ are positive", _judge_constants
 )
-SMALL_SCALE = Hypothesis("small-scale", "lambda < lambda* of Eq. (22), and lambda < 1", _judge_scale, is_regime=True)
+SMALL_SCALE = Hypothesis(
+    "small-scale", r"$\lambda < \lambda^*$ of Eq. (22), and $\lambda < 1$", _judge_scale, is_regime=True
+)
 SETTLED = Hypothesis(
     "settled-before-tau",
-    "the bound on t_2 is at most tau (E2)",
+    r"the bound on $t_2$ is at most $\tau$ (E2)",
     partial(_settles_before_tau, saddles=False),
     is_regime=True,
 )
 SETTLED_WITH_SADDLES = Hypothesis(
     "settled-before-tau",
-    "the bound on t_2, 2 D_max/(D_min alpha_min)^2, is at most tau (E2)",
+    r"the bound on $t_2$, $2 D_{\max}/(D_{\min} \alpha_{\min})^2$, is at most $\tau$ (E2)",
     partial(_settles_before_tau, saddles=True),
     is_regime=True,
 )

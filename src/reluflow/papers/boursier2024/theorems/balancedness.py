@@ -12,7 +12,7 @@ from reluflow.papers.boursier2024.assumptions import SMOOTH_LOSS
 from reluflow.papers.boursier2024.paper import SETTING, THREE_POINTS
 from reluflow.papers.boursier2024.theorems.alignment_regime import recorded_states
 from reluflow.papers.boursier2024.theorems.neuron_states import NeuronStates
-from reluflow.theory.comparison import Comparison, Level, Values, at_most, none_of
+from reluflow.theory.comparison import Comparison, Level, Source, Values, at_most, none_of
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.hypotheses import assumed
@@ -100,16 +100,18 @@ def _descent_identity(evidence: Evidence) -> Comparison:
 LEMMA_1 = Theorem(
     "boursier2024:lemma1",
     Reference("boursier2024", "Lemma 1"),
-    "Along the flow a_j^2 - |w_j|^2 is constant for every neuron; a dominated neuron keeps the sign of a_j.",
+    "Along the flow $a_j^2 - |w_j|^2$ is constant for every neuron; a dominated neuron keeps the sign of $a_j$.",
     hypotheses=(assumed(SMOOTH_LOSS),),
     conclusions=(
-        Conclusion("conserved", "a_j^2 - |w_j|^2 does not change", AtMost(_conserved, _rtol), Level.EXACT),
-        Conclusion("sign", "no a_j of a dominated neuron changes its sign", _no_sign_change, Level.EXACT),
+        Conclusion("conserved", "$a_j^2 - |w_j|^2$ does not change", AtMost(_conserved, _rtol), Level.EXACT),
+        Conclusion("sign", "no $a_j$ of a dominated neuron changes its sign", _no_sign_change, Level.EXACT),
         Conclusion(
             "descent-step",
-            "a step of gradient descent changes a_j^2 - |w_j|^2 by lr^2 (<w, D>^2 - a^2 |D|^2)",
+            r"a step $\eta$ of gradient descent changes $a_j^2 - |w_j|^2$ by "
+            r"$\eta^2 (\langle w, D\rangle^2 - a^2 |D|^2)$",
             _descent_identity,
             Level.EXACT,
+            Source.RELUFLOW,
         ),
     ),
     parameters=(UNTIL, RTOL, LR),
@@ -117,4 +119,5 @@ LEMMA_1 = Theorem(
     record=descent_steps,
     setting=SETTING,
     example=THREE_POINTS,
+    holds_for_descent=True,
 )

@@ -192,12 +192,18 @@ def _kinds(evidence: Evidence) -> Comparison:
 EQ_7 = Theorem(
     "boursier2024:eq7",
     Reference("boursier2024", "Eq. (7)"),
-    "G(w) = <w, D(w, 0)> = c sum_k r_k s(<w, x_k>); its critical points on the sphere with G != 0 are side * D/|D| "
-    "for extremal D, with value side * |D|, and the signs of the forces on their hyperplanes give their kinds.",
+    r"$G(w) = \langle w, D(w, 0)\rangle = c \sum_k r_k s(\langle w, x_k\rangle)$; its critical points on the "
+    r"sphere with $G \ne 0$ are $\pm D/|D|$ for extremal $D$, with value $\pm|D|$, the sign being the side of $D$, "
+    r"and the signs of the forces on their hyperplanes give their kinds.",
     hypotheses=GENERIC_DATA,
     conclusions=(
-        Conclusion("potential", "G(w) = <w, D(w, 0)> in every cone", _potential_is_pull, Level.EXACT),
-        Conclusion("critical", "G(side D/|D|) = side |D|, with D a subgradient there", _critical_values, Level.EXACT),
+        Conclusion("potential", r"$G(w) = \langle w, D(w, 0)\rangle$ in every cone", _potential_is_pull, Level.EXACT),
+        Conclusion(
+            "critical",
+            r"$G(\pm D/|D|) = \pm|D|$, the sign being the side of $D$, with $D$ a subgradient there",
+            _critical_values,
+            Level.EXACT,
+        ),
         Conclusion("kinds", "maxima, minima and saddles are those the forces' signs say", _kinds, Level.EXACT),
     ),
     record=landscape_points,
@@ -210,13 +216,13 @@ EQ_19 = part(
     "boursier2024:eq19",
     "Eq. (19)",
     EQ_7,
-    "the KKT condition of G on the sphere, mu w in its subdifferential, met at extremal directions",
+    r"the KKT condition of $G$ on the sphere, $\mu w$ in its subdifferential, met at extremal directions",
 )
 EQ_29 = part(
     "boursier2024:eq29",
     "Eq. (29)",
     EQ_7,
-    "at a maximum l'(0, y_k) > 0 for all samples on the cone's hyperplanes: the rule for the kinds",
+    r"at a maximum $\ell'(0, y_k) > 0$ for all samples on the cone's hyperplanes: the rule for the kinds",
 )
 
 # Eq. (17) -------------------------------------------------------------------------------------------------------------
@@ -233,10 +239,12 @@ def _minimum_norm(evidence: Evidence, vectors: ExtremalVectors) -> float:
 EQ_17 = Theorem(
     "boursier2024:eq17",
     Reference("boursier2024", "Eq. (17)"),
-    "An extremal vector is the shortest element of its set of subgradients, and the projection of D~_u on the "
-    "complement of the samples with u_k = 0.",
+    r"An extremal vector is the shortest element of its set of subgradients, and the projection of $\tilde{D}_u$ "
+    r"on the complement of the samples with $u_k = 0$.",
     hypotheses=(assumed(SMOOTH_LOSS), assumed(GENERAL_POSITION)),
-    conclusions=(Conclusion("shortest", "extremal D = D_u = projection of D~_u", _minimum_norm, Level.EXACT),),
+    conclusions=(
+        Conclusion("shortest", r"extremal $D = D_u$ is the projection of $\tilde D_u$", _minimum_norm, Level.EXACT),
+    ),
     record=extremal_points,
     setting=SETTING,
     example=RIDGE,
@@ -254,13 +262,15 @@ def _sign_of_z(evidence: Evidence, vectors: ExtremalVectors) -> float:
 EQ_20 = Theorem(
     "boursier2024:eq20",
     Reference("boursier2024", "Eq. (20)"),
-    "D_u = D~_u - Z_u eta^u with the columns of Z_u being c l'(0, y_k) x_k for the samples with u_k = 0.",
+    r"$D_u = \tilde D_u - Z_u \eta^u$ with the columns of $Z_u$ being $c\, \ell'(0, y_k) x_k$ for the samples with "
+    r"$u_k = 0$.",
     hypotheses=(assumed(SMOOTH_LOSS), assumed(GENERAL_POSITION)),
-    conclusions=(Conclusion("sign", "D_u = D~_u - Z_u eta", _sign_of_z, Level.EXACT),),
+    conclusions=(Conclusion("sign", r"$D_u = \tilde{D}_u - Z_u \eta$", _sign_of_z, Level.EXACT),),
     record=extremal_points,
     setting=SETTING,
     example=RIDGE,
-    erratum="E6: the paper prints D_u = D~_u + Z_u eta with eta in R^n; it is minus, with eta in R^K(u).",
+    erratum=r"E6: the paper prints $D_u = \tilde D_u + Z_u \eta$ with $\eta$ in $\mathbb{R}^n$; it is minus, with "
+    r"$\eta$ in $\mathbb{R}^{K(u)}$.",
 )
 
 # Lemma 14 -------------------------------------------------------------------------------------------------------------
@@ -282,8 +292,8 @@ def _quantised(evidence: Evidence) -> Comparison:
 LEMMA_14 = Theorem(
     "boursier2024:lemma14",
     Reference("boursier2024", "Lemma 14"),
-    "A local maximum of G in a critical cone with D_u != 0 has D_u in the cone, or the cone is the ray of -D_u; a "
-    "local minimum has -D_u in the cone, or the cone is the ray of D_u.",
+    r"A local maximum of $G$ in a critical cone with $D_u \ne 0$ has $D_u$ in the cone, or the cone is the ray of "
+    r"$-D_u$; a local minimum has $-D_u$ in the cone, or the cone is the ray of $D_u$.",
     hypotheses=GENERIC_DATA,
     conclusions=(
         Conclusion(

@@ -36,7 +36,17 @@ from reluflow.papers.boursier2024.theorems.alignment_regime import (
     tau_of,
 )
 from reluflow.papers.boursier2024.theorems.neuron_states import log_lambda
-from reluflow.theory.comparison import Comparison, Level, at_least, at_most, fitted_slope, none_of, nothing, require
+from reluflow.theory.comparison import (
+    Comparison,
+    Level,
+    Source,
+    at_least,
+    at_most,
+    fitted_slope,
+    none_of,
+    nothing,
+    require,
+)
 from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.elsewhere import definition
 from reluflow.theory.evidence import Evidence
@@ -57,7 +67,7 @@ def log_c_with_saddles(constants: AlignmentConstants) -> float:
     return float(np.logaddexp(first, 0.5 * math.log(2.0 * constants.d_max * constants.mean_square)))
 
 
-EQ_40 = definition("boursier2024:eq40", "Eq. (40)", log_c_with_saddles, "ln c of Theorem 3's gap")
+EQ_40 = definition("boursier2024:eq40", "Eq. (40)", log_c_with_saddles, r"$\ln c$ of Theorem 3's gap")
 
 # Theorem 1, Theorem 3 -------------------------------------------------------------------------------------------------
 
@@ -72,19 +82,19 @@ def _growth(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     start = start_of(evidence).log_outputs
     grown = max(float(np.max(np.abs(states.log_outputs - start))) for states in states_of(evidence))
     allowed = -2.0 * evidence.parameter("eps") * log_lambda(evidence.network)
-    detail = f"ln|a| moves by at most {grown:.6g}, allowed {allowed:.6g}, predicted {0.5 * allowed:.6g}"
+    detail = rf"$\ln|a|$ moves by at most {grown:.6g}, allowed {allowed:.6g}, predicted {0.5 * allowed:.6g}"
     return at_most(grown, allowed, detail=detail)
 
 
 @on_run
 def _dominance(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     largest = max(float(np.max(np.linalg.norm(states.directions, axis=1))) for states in states_of(evidence))
-    return at_most(largest, 1.0, allowance=ROUNDING, detail=f"largest |w_j|/|a_j| is 1 + {largest - 1.0:.3g}")
+    return at_most(largest, 1.0, allowance=ROUNDING, detail=f"largest $|w_j|/|a_j|$ is 1 + {largest - 1.0:.3g}")
 
 
 def _none_outside(is_outside: BoolArray, met: BoolArray, condition: int) -> Comparison:
     lost, total = int(np.sum(met & is_outside)), int(np.sum(met))
-    detail = f"{lost} of {total} neurons with Condition {condition} are in no extremal cone at tau"
+    detail = rf"{lost} of {total} neurons with Condition {condition} are in no extremal cone at $\tau$"
     return none_of(lost, total=total, detail=detail)
 
 
@@ -106,9 +116,9 @@ def gap_within(evidence: Evidence, constants: AlignmentConstants, *, saddles: bo
     met, end = met_at_start(evidence, alpha_of(evidence)), states_of(evidence)[-1]
     alive = met & ~end.is_dead
     judged = alive if saddles else alive & ~end.is_opposite
-    require(np.any(alive), "no neuron satisfies the condition at the start and is alive at tau")
+    require(np.any(alive), r"no neuron satisfies the condition at the start and is alive at $\tau$")
     if not np.any(judged):
-        return nothing(f"all {int(np.sum(alive))} living neurons are on the ray of -D")
+        return nothing(f"all {int(np.sum(alive))} living neurons are on the ray of $-D$")
     overshoot = float(np.max(end.alignments[judged] / end.speeds[judged])) - 1.0
     rate = evidence.parameter("eps") * end.speeds[judged] / constants.d_max
     log_bounds = _log_c(constants, evidence, saddles=saddles) + rate * log_lambda(evidence.network)
@@ -118,11 +128,11 @@ def gap_within(evidence: Evidence, constants: AlignmentConstants, *, saddles: bo
     worst = int(np.argmax(log_gaps - log_bounds))
     vacuous = int(np.sum(log_bounds >= np.log(2.0 * end.speeds[judged])))
     detail = (
-        f"ln gap {log_gaps[worst]:.6g} against {log_bounds[worst]:.6g}; the bound says nothing for {vacuous} of "
-        f"{int(np.sum(judged))} neurons; <D, w/a>/|D| - 1 is at most {overshoot:.2g}"
+        rf"$\ln$ of the gap {log_gaps[worst]:.6g} against {log_bounds[worst]:.6g}; the bound says nothing for "
+        rf"{vacuous} of {int(np.sum(judged))} neurons; $\langle D, w/a\rangle/|D| - 1$ is at most {overshoot:.2g}"
     )
     if overshoot > ROUNDING:
-        return at_most(overshoot, 0.0, detail=f"<D, w/a> exceeds |D|: {detail}")
+        return at_most(overshoot, 0.0, detail=rf"$\langle D, w/a\rangle$ exceeds $|D|$: {detail}")
     return at_most(float(log_gaps[worst]), float(log_bounds[worst]), detail=detail)
 
 
@@ -170,8 +180,8 @@ def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Comparis
     require(ratios, "no neuron is aligned, with a gap a double resolves, at three scales of the sweep")
     decades = (scales.max() - scales.min()) / math.log(10.0)
     detail = (
-        f"slopes over {decades:.0f} decades, divided by eps |D|/D_max: from {min(ratios):.5g} to {max(ratios):.5g} on "
-        f"{len(ratios)} neurons; at least 1 is claimed, 2 is predicted"
+        rf"slopes over {decades:.0f} decades, divided by $\varepsilon|D|/D_{{\max}}$: from {min(ratios):.5g} to "
+        rf"{max(ratios):.5g} on {len(ratios)} neurons; at least 1 is claimed, 2 is predicted"
     )
     return at_least(min(ratios), 1.0, detail=detail)
 
@@ -226,21 +236,32 @@ def informative_log_scale(constants: AlignmentConstants, evidence: Evidence, *, 
 THM_1 = Theorem(
     "boursier2024:thm1",
     Reference("boursier2024", "Theorem 1"),
-    "Without saddles of G and for a small enough scale, until tau = -eps ln(lambda)/D_max output weights hardly "
-    "grow, and at tau every neuron with Condition 1 is dead or aligned with an extremal vector: a maximum of G for "
-    "a_j > 0, a minimum for a_j < 0.",
+    r"Without saddles of $G$ and for a small enough scale, until $\tau = -\varepsilon\,\ln(\lambda)/D_{\max}$ "
+    r"output weights hardly grow, and at $\tau$ every neuron with Condition 1 is dead or aligned with an extremal "
+    r"vector: a maximum of $G$ for $a_j > 0$, a minimum for $a_j < 0$.",
     hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLES, SMALL_SCALE, SETTLED),
     conclusions=(
-        Conclusion("growth", "|a_j(0)| lambda^(2 eps) <= |a_j(t)| <= |a_j(0)| lambda^(-2 eps) up to tau", _growth),
-        Conclusion("dominance", "|w_j| <= |a_j| up to tau", _dominance),
-        Conclusion("extremal", "D(w_j(tau), 0) is extremal or 0", _extremal_at_tau, Level.EXACT),
+        Conclusion(
+            "growth",
+            r"$|a_j(0)| \lambda^{2 \varepsilon} \le |a_j(t)| \le |a_j(0)| \lambda^{-2 \varepsilon}$ up to $\tau$",
+            _growth,
+        ),
+        Conclusion("dominance", r"$|w_j| \le |a_j|$ up to $\tau$", _dominance),
+        Conclusion("extremal", r"$D(w_j(\tau), 0)$ is extremal or 0", _extremal_at_tau, Level.EXACT),
         Conclusion(
             "gap",
-            "<D, w_j/a_j> >= |D| - c lambda^(eps |D|/D_max) at tau, or w_j/a_j on the ray of -D",
+            r"$\langle D, w_j/a_j\rangle \ge |D| - c \lambda^{\varepsilon|D|/D_{\max}}$ at $\tau$, or $w_j/a_j$ on "
+            r"the ray of $-D$",
             partial(gap_within, saddles=False),
         ),
-        Conclusion("kind", "a maximum of G for a_j > 0, a minimum for a_j < 0", _kind_at_tau, Level.EXACT),
-        Conclusion("exponent", "the gap shrinks at least like lambda^(eps |D|/D_max)", _gap_exponent, Level.SCALING),
+        Conclusion("kind", "a maximum of $G$ for $a_j > 0$, a minimum for $a_j < 0$", _kind_at_tau, Level.EXACT),
+        Conclusion(
+            "exponent",
+            r"the gap shrinks at least like $\lambda^{\varepsilon|D|/D_{\max}}$",
+            _gap_exponent,
+            Level.SCALING,
+            Source.RELUFLOW,
+        ),
     ),
     constants=Quantities({}, others=(alignment_numbers, partial(theorem_numbers, saddles=False))),
     predictions=_predictions,
@@ -249,8 +270,8 @@ THM_1 = Theorem(
     log_scale=partial(informative_log_scale, saddles=False),
     setting=SETTING,
     example=THREE_POINTS,
-    erratum="E2: lambda < lambda* alone does not give t_2 <= tau; without it neurons may be in no extremal cone at "
-    "tau. E4: the second alternative is w/a on the ray of -D, not w.",
+    erratum=r"E2: $\lambda < \lambda^*$ alone does not give $t_2 \le \tau$; without it neurons may be in no "
+    r"extremal cone at $\tau$. E4: the second alternative is $w/a$ on the ray of $-D$, not $w$.",
     departs="Condition 1(2) is looked at at the recorded times only. Neurons too small to be held beside the largest "
     "are followed in closed form, where outputs bend no force by a digit.",
     diagnosed=DataHypotheses(),
@@ -259,14 +280,30 @@ THM_1 = Theorem(
 THM_3 = Theorem(
     "boursier2024:thm3",
     Reference("boursier2024", "Theorem 3"),
-    "Also with saddles of G, for a small enough scale, until tau output weights hardly grow, and at tau every "
-    "neuron with Condition 2 is aligned with an extremal vector.",
+    r"Also with saddles of $G$, for a small enough scale, until $\tau$ output weights hardly grow, and at $\tau$ "
+    r"every neuron with Condition 2 is aligned with an extremal vector.",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE, SETTLED_WITH_SADDLES),
     conclusions=(
-        Conclusion("growth", "|a_j(0)| lambda^(2 eps) <= |a_j(t)| <= |a_j(0)| lambda^(-2 eps) up to tau", _growth),
-        Conclusion("extremal", "a_j D(w_j(tau), 0) is not 0 and in its cone", _extremal_and_alive_at_tau, Level.EXACT),
-        Conclusion("gap", "<D, w_j/a_j> >= |D| - c lambda^(eps |D|/D_max) at tau", partial(gap_within, saddles=True)),
-        Conclusion("exponent", "the gap shrinks at least like lambda^(eps |D|/D_max)", _gap_exponent, Level.SCALING),
+        Conclusion(
+            "growth",
+            r"$|a_j(0)| \lambda^{2 \varepsilon} \le |a_j(t)| \le |a_j(0)| \lambda^{-2 \varepsilon}$ up to $\tau$",
+            _growth,
+        ),
+        Conclusion(
+            "extremal", r"$a_j D(w_j(\tau), 0)$ is not 0 and in its cone", _extremal_and_alive_at_tau, Level.EXACT
+        ),
+        Conclusion(
+            "gap",
+            r"$\langle D, w_j/a_j\rangle \ge |D| - c \lambda^{\varepsilon|D|/D_{\max}}$ at $\tau$",
+            partial(gap_within, saddles=True),
+        ),
+        Conclusion(
+            "exponent",
+            r"the gap shrinks at least like $\lambda^{\varepsilon|D|/D_{\max}}$",
+            _gap_exponent,
+            Level.SCALING,
+            Source.RELUFLOW,
+        ),
     ),
     constants=Quantities({}, others=(alignment_numbers, partial(theorem_numbers, saddles=True))),
     predictions=_predictions,
@@ -275,7 +312,7 @@ THM_3 = Theorem(
     log_scale=partial(informative_log_scale, saddles=True),
     setting=SETTING,
     example="relu-teacher:n=2,d=4,noise=0.3",
-    erratum="E2: lambda < lambda* alone does not give t_2 <= tau.",
+    erratum=r"E2: $\lambda < \lambda^*$ alone does not give $t_2 \le \tau$.",
     departs="Condition 2(2) is the solver's policy to stay where the flow is not unique. Neurons too small to be held "
     "beside the largest are followed in closed form, where outputs bend no force by a digit.",
     diagnosed=DataHypotheses(),

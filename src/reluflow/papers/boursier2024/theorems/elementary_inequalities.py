@@ -51,13 +51,13 @@ def _entropy_bound(evidence: Evidence) -> Comparison:
 APP_D_7 = Theorem(
     "boursier2024:appD.7",
     Reference("boursier2024", "App. D.7, the inequalities used"),
-    "1 - e^(-x) <= tanh x <= e^x - 1; 1 - sqrt((1-x)/(1-x/2)) >= x/4 on [0, 1]; -x ln x <= 1/e: the steps from Eq. "
-    "(36) to the constant of Eq. (37).",
+    r"$1 - e^{-x} \le \tanh x \le e^x - 1$; $1 - \sqrt{(1 - x)/(1 - x/2)} \ge x/4$ on $[0, 1]$; "
+    r"$-x\,\ln x \le 1/e$: the steps from Eq. (36) to the constant of Eq. (37).",
     hypotheses=(),
     conclusions=(
-        Conclusion("tanh", "1 - e^(-x) <= tanh x <= e^x - 1", _hyperbolic_bounds),
-        Conclusion("root", "(1 - sqrt((1-x)/(1-x/2)))/x >= 1/4 on (0, 1]", _root_bound),
-        Conclusion("entropy", "-x ln x <= 1/e", _entropy_bound),
+        Conclusion("tanh", r"$1 - e^{-x} \le \tanh x \le e^x - 1$", _hyperbolic_bounds),
+        Conclusion("root", r"$(1 - \sqrt{(1 - x)/(1 - x/2)})/x \ge 1/4$ on $(0, 1]$", _root_bound),
+        Conclusion("entropy", r"$-x\,\ln x \le 1/e$", _entropy_bound),
     ),
     record=elementary_constants,
     setting=SETTING,

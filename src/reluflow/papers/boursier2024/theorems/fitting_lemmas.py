@@ -34,7 +34,9 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.measures import Constants, Quantities
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 
-EPS_3_LARGE = Parameter("eps_3", 0.4, "distance of the positive neurons' line to beta* where Phase 2b ends", low=0.0)
+EPS_3_LARGE = Parameter(
+    "eps_3", 0.4, r"distance of the positive neurons' line to $\beta^*$ where Phase 2b ends", low=0.0
+)
 
 ROUNDING = 1e-13  # of D^t and of beta_I, in units of the data; measured below 1e-15
 
@@ -54,7 +56,7 @@ def energy_speed(state: PhaseState) -> float:
     return float(2.0 * error @ state.constants.hessian @ mobility @ state.pull)
 
 
-EQ_47 = definition("boursier2024:eq47", "Eq. (47)", energy_speed, "d|beta_I - beta*|_H^2/dt")
+EQ_47 = definition("boursier2024:eq47", "Eq. (47)", energy_speed, r"$d|\beta_I - \beta^*|_H^2/dt$")
 
 # Lemma 6, Eqs. (47) and (48) ------------------------------------------------------------------------------------------
 
@@ -90,12 +92,13 @@ def budget(evidence: Evidence) -> float:
 @on_positive_data
 def _scale_outlasts_the_fit(evidence: Evidence) -> Comparison:
     margin = -log_lambda_of(evidence) - budget(evidence)
-    return judgement(margin >= 0.0, margin, f"-ln lambda must be at least {budget(evidence):.6g}")
+    return judgement(margin >= 0.0, margin, rf"$-\ln\lambda$ must be at least {budget(evidence):.6g}")
 
 
 OUTLASTING_SCALE = Hypothesis(
     "scale",
-    "-ln(lambda) outlasts the fit: Dbar (48) <= min(eps, 1/2 - eps) (-ln lambda)",
+    r"$-\ln(\lambda)$ outlasts the fit: $\bar D$ of (48) is at most "
+    r"$\min(\varepsilon, 1/2 - \varepsilon) (-\ln\lambda)$",
     _scale_outlasts_the_fit,
     is_regime=True,
 )
@@ -106,7 +109,8 @@ def _pull_is_linear(evidence: Evidence, states: tuple[PhaseState, ...]) -> Compa
     constants, bound = constants_of(evidence), _negative_push(evidence)
     rest = [np.linalg.norm(s.pull + constants.hessian @ (s.beta_positive - constants.beta_star)) for s in states]
     words = (
-        f"largest |D^t + H (beta_I - beta*)| {max(rest):.3g} against S lambda^(2-2eps) = {bound:.3g}, up to rounding"
+        rf"largest $|D^t + H (\beta_I - \beta^*)|$ {max(rest):.3g} against $S \lambda^{{2 - 2\varepsilon}}$ = "
+        rf"{bound:.3g}, up to rounding"
     )
     return at_most(float(max(rest)), bound, allowance=ROUNDING, detail=words)
 
@@ -117,14 +121,14 @@ def _decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     first, rest = states[0], fit_remainder(evidence)
     bounds = np.array([line_distance(first) * np.exp(-rate * (s.time - first.time)) + rest for s in states[1:]])
     slack = bounds - np.array([line_distance(s) for s in states[1:]])
-    return least_over(states[1:], slack, 0.0, "bound minus |beta_I - beta*|_H")
+    return least_over(states[1:], slack, 0.0, r"bound minus $|\beta_I - \beta^*|_H$")
 
 
 def _fit_duration(evidence: Evidence) -> Comparison:
     clock, bound = phase_clock(evidence), longest_fit(evidence)
     lasted = clock.fitting.time - clock.growth.time
-    require(np.isfinite(lasted), "a run that reaches tau_3")
-    return at_most(lasted, bound, detail=f"tau_3 - tau_2 = {lasted:.6g} against {bound:.6g}")
+    require(np.isfinite(lasted), r"a run that reaches $\tau_3$")
+    return at_most(lasted, bound, detail=rf"$\tau_3 - \tau_2$ = {lasted:.6g} against {bound:.6g}")
 
 
 def _own_scale(evidence: Evidence) -> float:
@@ -147,24 +151,30 @@ def _shape_of_the_loss(evidence: Evidence) -> Constants:
 LEMMA_6 = Theorem(
     "boursier2024:lemma6",
     Reference("boursier2024", "Lemma 6, Eqs. (47) and (48)"),
-    "Phase 2b ends because the line of the positive neurons comes within eps_3 of beta*, in a time that does not "
-    "depend on lambda, while positive neurons stay active everywhere and negative ones below lambda^(-eps) times "
-    "their start.",
+    r"Phase 2b ends because the line of the positive neurons comes within $\varepsilon_3$ of $\beta^*$, in a time "
+    r"that does not depend on $\lambda$, while positive neurons stay active everywhere and negative ones below "
+    r"$\lambda^{-\varepsilon}$ times their start.",
     hypotheses=(*FACETS, SMALL_EPS_2, SMALL_DELTA_PRIME, OUTLASTING_SCALE, ALIGNED, GROWTH_ENDED),
     conclusions=(
         Conclusion(
             "fitted",
-            "tau_3 is finite and |beta* - beta_I(tau_3)| = eps_3",
+            r"$\tau_3$ is finite and $|\beta^* - \beta_I(\tau_3)| = \varepsilon_3$",
             partial(ends_by, phase="2b", name="fitting", clause="fitted"),
             Level.EXACT,
         ),
-        Conclusion("active", "<wbar_i, x_k> >= delta' |x_k| up to tau_3", stays_active),
+        Conclusion("active", r"$\langle\bar{w}_i, x_k\rangle \ge \delta' |x_k|$ up to $\tau_3$", stays_active),
         Conclusion(
-            "negative", "a_i(0) lambda^(-eps) < a_i <= 0 on N", partial(negative_shrinkage, phase="2b", grows=True)
+            "negative",
+            r"$a_i(0) \lambda^{-\varepsilon} < a_i \le 0$ on $N$",
+            partial(negative_shrinkage, phase="2b", grows=True),
         ),
-        Conclusion("linear-pull", "D^t = -H (beta_I - beta*) up to S lambda^(2-2eps)", _pull_is_linear),
-        Conclusion("decay", "|beta_I - beta*|_H decays at least like exp(-eps_2 sigma_min t)", _decay),
-        Conclusion("duration", "tau_3 - tau_2 is at most Eq. (48)", _fit_duration),
+        Conclusion(
+            "linear-pull", r"$D^t = -H (\beta_I - \beta^*)$ up to $S \lambda^{2 - 2\varepsilon}$", _pull_is_linear
+        ),
+        Conclusion(
+            "decay", r"$|\beta_I - \beta^*|_H$ decays at least like $\exp(-\varepsilon_2 \sigma_{\min} t)$", _decay
+        ),
+        Conclusion("duration", r"$\tau_3 - \tau_2$ is at most Eq. (48)", _fit_duration),
     ),
     constants=Quantities({"d_bar": largest_pull, "least_minus_log_lambda": budget}, others=(_shape_of_the_loss,)),
     predictions=Quantities({"longest_fit": longest_fit}),
@@ -173,8 +183,10 @@ LEMMA_6 = Theorem(
     log_scale=_own_scale,
     setting=PHASES_SETTING,
     example=EXAMPLE,
-    erratum="E10: the first clause of tau_3 sums over I, and the hypothesis reads eps_2 <= eps~_2*.",
-    departs="lambda^(c_3 eps eps_2) <= eps_3 is judged through Eq. (48), which gives an explicit least -ln(lambda).",
+    erratum=r"E10: the first clause of $\tau_3$ sums over $I$, and the hypothesis reads "
+    r"$\varepsilon_2 \le \tilde{\varepsilon}_2^*$.",
+    departs=r"$\lambda^{c_3 \varepsilon \varepsilon_2} \le \varepsilon_3$ is judged through Eq. (48), which gives "
+    r"an explicit least $-\ln(\lambda)$.",
 )
 
-EQ_48 = part("boursier2024:eq48", "Eq. (48)", LEMMA_6, "longest tau_3 - tau_2")
+EQ_48 = part("boursier2024:eq48", "Eq. (48)", LEMMA_6, r"longest $\tau_3 - \tau_2$")

@@ -93,8 +93,8 @@ def _in_general_position(evidence: Evidence) -> Comparison:
 LEMMA_2 = Theorem(
     "boursier2024:lemma2",
     Reference("boursier2024", "Lemma 2"),
-    "Data with densities are in general position: any d of the r_k x_k are independent, and no subgradient lies on "
-    "the boundary of its cone or of the opposite one.",
+    "Data with densities are in general position: any $d$ of the $r_k x_k$ are independent, and no subgradient "
+    "lies on the boundary of its cone or of the opposite one.",
     hypotheses=(assumed(SMOOTH_LOSS), AFFORDABLE),
     conclusions=(
         Conclusion("generic", "every moved dataset is in general position", _in_general_position, Level.EXACT),
@@ -150,12 +150,12 @@ def positive_constants(evidence: Evidence, names: tuple[str, ...]) -> Comparison
 LEMMA_9 = Theorem(
     "boursier2024:lemma9",
     Reference("boursier2024", "Lemma 9"),
-    "For data with densities alpha_min > 0 and D_min > 0.",
+    r"For data with densities $\alpha_{\min} > 0$ and $D_{\min} > 0$.",
     hypotheses=(assumed(SMOOTH_LOSS), AFFORDABLE),
     conclusions=(
         Conclusion(
             "positive",
-            "alpha_min and D_min are positive on every moved dataset",
+            r"$\alpha_{\min}$ and $D_{\min}$ are positive on every moved dataset",
             partial(positive_constants, names=("alpha_min", "d_min")),
         ),
     ),
@@ -170,11 +170,13 @@ LEMMA_9 = Theorem(
 LEMMA_10 = Theorem(
     "boursier2024:lemma10",
     Reference("boursier2024", "Lemma 10"),
-    "For data with densities delta_0 > 0: no extremal vector has a slope at an end of its interval.",
+    r"For data with densities $\delta_0 > 0$: no extremal vector has a slope at an end of its interval.",
     hypotheses=(assumed(SMOOTH_LOSS), AFFORDABLE),
     conclusions=(
         Conclusion(
-            "positive", "delta_0 is positive on every moved dataset", partial(positive_constants, names=("delta_0",))
+            "positive",
+            r"$\delta_0$ is positive on every moved dataset",
+            partial(positive_constants, names=("delta_0",)),
         ),
     ),
     constants=_of_this_dataset,

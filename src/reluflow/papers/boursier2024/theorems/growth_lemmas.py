@@ -36,7 +36,7 @@ PAIR_RTOL = 1e-3  # allowed change of ln a_i a_j (1 - <wbar_i, wbar_j>) for pair
 def _projections(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     deltas = least_projections(evidence)
     slack = [np.min(s.cosines * s.constants.lengths - deltas) for s in states]
-    return least_over(states, slack, 0.0, "<wbar_i, x_k> - delta_k")
+    return least_over(states, slack, 0.0, r"$\langle\bar w_i, x_k\rangle - \delta_k$")
 
 
 def pair_drift(states: tuple[PhaseState, ...]) -> float:
@@ -58,9 +58,10 @@ def pair_drift(states: tuple[PhaseState, ...]) -> float:
 
 APP_F_2 = definition(
     "boursier2024:appF.2",
-    "Appendix F.2, d<wbar_i, wbar_j>/dt",
+    r"Appendix F.2, $d\langle\bar{w}_i, \bar{w}_j\rangle/dt$",
     pair_drift,
-    "<D^t, wbar_i + wbar_j> (1 - <wbar_i, wbar_j>), kept as a_i a_j - <w_i, w_j> constant",
+    r"$\langle D^t, \bar{w}_i + \bar{w}_j\rangle (1 - \langle\bar{w}_i, \bar{w}_j\rangle)$, kept as "
+    r"$a_i a_j - \langle w_i, w_j\rangle$ constant",
 )
 
 # Lemma 5, Eqs. (41) to (43) -------------------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ def _pair_exponent(evidence: Evidence) -> Comparison:
         return nothing("there is one positive neuron and no pair")
     clocks = [phase_clock(other) for other in evidence.sweep]
     gaps = [(c.log_lambda, c.states[c.growth.index].log_pair_gap) for c in clocks if c.growth.is_reached]
-    require(len(gaps) >= 2, "a sweep of at least two scales that reach tau_2")
+    require(len(gaps) >= 2, r"a sweep of at least two scales that reach $\tau_2$")
     return exponent_over(gaps, 1.0 - evidence.parameter("eps"), what="pairs are aligned")
 
 
@@ -97,7 +98,7 @@ def _rates(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     low, high = slowest_growth(evidence), fastest_growth(evidence)
     rates = [s.directions[s.sets.positive] @ s.pull for s in states]
     slack = [min(float(np.min(rate)) - low, high - float(np.max(rate))) for rate in rates]
-    what = f"distance of <D^t, wbar_i> to the ends of [{low:.6g}, {high:.6g}]"
+    what = rf"distance of $\langle D^t, \bar{{w}}_i\rangle$ to the ends of [{low:.6g}, {high:.6g}]"
     return least_over(states, slack, 0.0, what, allowance=1e-12)
 
 
@@ -121,9 +122,9 @@ def _longest_growth(evidence: Evidence) -> float:
 def _duration(evidence: Evidence) -> Comparison:
     clock = phase_clock(evidence)
     lasted = clock.growth.time - clock.alignment.time
-    require(np.isfinite(lasted), "a run that reaches tau_2")
+    require(np.isfinite(lasted), r"a run that reaches $\tau_2$")
     shortest, longest = growth_duration(evidence)
-    detail = f"tau_2 - tau = {lasted:.6g} within [{shortest:.6g}, {longest:.6g}]"
+    detail = rf"$\tau_2 - \tau$ = {lasted:.6g} within [{shortest:.6g}, {longest:.6g}]"
     return at_least(min(lasted - shortest, longest - lasted), 0.0, detail=detail)
 
 
@@ -135,32 +136,39 @@ def _lemma_5_plan(evidence: Evidence) -> FlowPlan:
 LEMMA_5 = Theorem(
     "boursier2024:lemma5",
     Reference("boursier2024", "Lemma 5, Eqs. (41) to (43)"),
-    "Phase 2a ends because sum_I a^2 reaches eps_2, with <wbar_i, x_k> >= delta_k, positive neurons pairwise "
-    "aligned to lambda^(1-eps), negative neurons no larger than at the start, after a time of order -ln(lambda).",
+    r"Phase 2a ends because $\sum_I a^2$ reaches $\varepsilon_2$, with "
+    r"$\langle\bar{w}_i, x_k\rangle \ge \delta_k$, positive neurons pairwise aligned to "
+    r"$\lambda^{1 - \varepsilon}$, negative neurons no larger than at the start, after a time of order "
+    r"$-\ln(\lambda)$.",
     hypotheses=(*ACUTE, SMALL_EPS_2, ALIGNED),
     conclusions=(
         Conclusion(
             "grown",
-            "tau_2 is finite and sum_I a^2(tau_2) = eps_2",
+            r"$\tau_2$ is finite and $\sum_I a^2(\tau_2) = \varepsilon_2$",
             partial(ends_by, phase="2a", name="growth", clause="grown"),
             Level.EXACT,
         ),
-        Conclusion("projections", "<wbar_i, x_k> >= delta_k throughout Phase 2a", _projections),
+        Conclusion("projections", r"$\langle\bar{w}_i, x_k\rangle \ge \delta_k$ throughout Phase 2a", _projections),
         Conclusion(
             "pairs",
-            "a_i a_j (1 - <wbar_i, wbar_j>) is constant in Phase 2a",
+            r"$a_i a_j (1 - \langle\bar{w}_i, \bar{w}_j\rangle)$ is constant in Phase 2a",
             AtMost(
                 _pairs,
                 0.0,
                 allowance=PAIR_RTOL,
-                words="largest change of ln a_i a_j (1 - <wbar_i, wbar_j>) {measured:.3g}",
+                words=r"largest change of $\ln a_i a_j (1 - \langle\bar{{w}}_i, \bar{{w}}_j\rangle)$ {measured:.3g}",
             ),
             Level.EXACT,
         ),
-        Conclusion("pair-exponent", "1 - <wbar_i, wbar_j>(tau_2) = O(lambda^(1-eps))", _pair_exponent, Level.SCALING),
-        Conclusion("negative", "a_i(0) <= a_i <= 0 on N", partial(negative_shrinkage, phase="2a")),
-        Conclusion("rates", "Eq. (41) and its converse bound d ln a_i/dt on I", _rates),
-        Conclusion("duration", "Eq. (42) and (41) bound tau_2 - tau", _duration),
+        Conclusion(
+            "pair-exponent",
+            r"$1 - \langle\bar{w}_i, \bar{w}_j\rangle(\tau_2) = O(\lambda^{1 - \varepsilon})$",
+            _pair_exponent,
+            Level.SCALING,
+        ),
+        Conclusion("negative", r"$a_i(0) \le a_i \le 0$ on $N$", partial(negative_shrinkage, phase="2a")),
+        Conclusion("rates", r"Eq. (41) and its converse bound $d\ln a_i/dt$ on $I$", _rates),
+        Conclusion("duration", r"Eq. (42) and (41) bound $\tau_2 - \tau$", _duration),
     ),
     constants=Quantities(
         {
@@ -176,10 +184,11 @@ LEMMA_5 = Theorem(
     log_scale=partial(scale_factor, log_lambda=-60.0),
     setting=PHASES_SETTING,
     example=EXAMPLE,
-    erratum="E11: point (2) is about wbar_i = w_i/a_i, not w_i, which is of order 1/sqrt(m).",
-    departs="c' lambda^(eps/2) <= eps_2 is judged by what it is for: the projections at tau, measured on the run.",
+    erratum=r"E11: point (2) is about $\bar{w}_i = w_i/a_i$, not $w_i$, which is of order $1/\sqrt{m}$.",
+    departs=r"$c' \lambda^{\varepsilon/2} \le \varepsilon_2$ is judged by what it is for: the projections at "
+    r"$\tau$, measured on the run.",
 )
 
-EQ_41 = part("boursier2024:eq41", "Eq. (41)", LEMMA_5, "slowest growth of a_i in Phase 2a")
-EQ_42 = part("boursier2024:eq42", "Eq. (42)", LEMMA_5, "shortest tau_2 - tau")
-EQ_43 = part("boursier2024:eq43", "Eq. (43)", LEMMA_5, "pairwise alignment at tau_2; its exponent is fitted")
+EQ_41 = part("boursier2024:eq41", "Eq. (41)", LEMMA_5, "slowest growth of $a_i$ in Phase 2a")
+EQ_42 = part("boursier2024:eq42", "Eq. (42)", LEMMA_5, r"shortest $\tau_2 - \tau$")
+EQ_43 = part("boursier2024:eq43", "Eq. (43)", LEMMA_5, r"pairwise alignment at $\tau_2$; its exponent is fitted")

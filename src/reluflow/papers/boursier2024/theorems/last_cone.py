@@ -40,7 +40,7 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.measures import AtLeast, Constants
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
-NEVER_SETTLED = "no neuron with the condition is alive in its last cone before tau"
+NEVER_SETTLED = r"no neuron with the condition is alive in its last cone before $\tau$"
 
 
 def _met(evidence: Evidence) -> BoolArray:
@@ -87,45 +87,46 @@ def _steady_ascent(evidence: Evidence, constants: AlignmentConstants) -> Compari
 EQ_33 = Theorem(
     "boursier2024:eq33",
     Reference("boursier2024", "Eqs. (33), (34)"),
-    "A neuron with Condition 1 has entered its last cone by t_2 <= 4 D_max/(D_min min(alpha_min, alpha_0))^2; "
-    "until then <w/a, D> grows at rate D_min^2 min(alpha_min, alpha_0)^2/2 or faster.",
+    r"A neuron with Condition 1 has entered its last cone by "
+    r"$t_2 \le 4 D_{\max}/(D_{\min}\,\min(\alpha_{\min}, \alpha_0))^2$; until then $\langle w/a, D\rangle$ grows "
+    r"at rate $D_{\min}^2\,\min(\alpha_{\min}, \alpha_0)^2/2$ or faster.",
     hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLES, SMALL_SCALE, SETTLED),
     conclusions=(
         Conclusion(
-            "t_2", "every neuron with Condition 1 is in its last cone by t_2", partial(settles_in_time, saddles=False)
+            "t_2", "every neuron with Condition 1 is in its last cone by $t_2$", partial(settles_in_time, saddles=False)
         ),
-        Conclusion("ascent", "until then <w/a, D> grows at the stated rate", _steady_ascent),
+        Conclusion("ascent", r"until then $\langle w/a, D\rangle$ grows at the stated rate", _steady_ascent),
     ),
     parameters=(EPS, ALPHA_0),
     plan=alignment_plan,
     log_scale=partial(log_scale_settled, saddles=False),
     setting=SETTING,
     example=THREE_POINTS,
-    erratum="E2: t_2 <= tau is a hypothesis on the scale, and not the trivial case the proof takes it for.",
+    erratum=r"E2: $t_2 \le \tau$ is a hypothesis on the scale, and not the trivial case the proof takes it for.",
 )
 
 EQ_34 = part(
-    "boursier2024:eq34", "Eq. (34)", EQ_33, "the second way to end: opposite to D in a cone that is not the first"
+    "boursier2024:eq34", "Eq. (34)", EQ_33, "the second way to end: opposite to $D$ in a cone that is not the first"
 )
 
 EQ_39 = Theorem(
     "boursier2024:eq39",
     Reference("boursier2024", "Eq. (39)"),
-    "A neuron with Condition 2 has entered its last cone by t_2 <= 2 D_max/(D_min alpha_min)^2, with saddles or "
-    "without; until then <w/a, D> grows at rate D_min^2 alpha_min^2/2 or faster.",
+    r"A neuron with Condition 2 has entered its last cone by $t_2 \le 2 D_{\max}/(D_{\min} \alpha_{\min})^2$, with "
+    r"saddles or without; until then $\langle w/a, D\rangle$ grows at rate $D_{\min}^2 \alpha_{\min}^2/2$ or faster.",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE, SETTLED_WITH_SADDLES),
     conclusions=(
         Conclusion(
-            "t_2", "every neuron with Condition 2 is in its last cone by t_2", partial(settles_in_time, saddles=True)
+            "t_2", "every neuron with Condition 2 is in its last cone by $t_2$", partial(settles_in_time, saddles=True)
         ),
-        Conclusion("ascent", "until then <w/a, D> grows at the stated rate", _steady_ascent),
+        Conclusion("ascent", r"until then $\langle w/a, D\rangle$ grows at the stated rate", _steady_ascent),
     ),
     parameters=(EPS,),
     plan=partial(alignment_plan, ridge="stay"),
     log_scale=partial(log_scale_settled, saddles=True),
     setting=SETTING,
     example="linear-teacher:n=3,d=3",
-    erratum="E2: t_2 <= tau is a hypothesis on the scale.",
+    erratum=r"E2: $t_2 \le \tau$ is a hypothesis on the scale.",
 )
 
 # Eq. (36) -------------------------------------------------------------------------------------------------------------
@@ -144,7 +145,7 @@ def _after_settling(evidence: Evidence) -> Iterator[tuple[NeuronStates, NeuronSt
 def _hyperbolic(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """<w/a, D> >= c_j tanh(c_j (t - t_0)), t_0 from equality at the first recorded time in the last cone."""
     rooms = (room(*stretch, bend_bound(evidence, constants)) for stretch in _after_settling(evidence))
-    return compared(rooms, "<w/a, D> exceeds c_j tanh by {:.4g} or more", without=NEVER_SETTLED)
+    return compared(rooms, r"$\langle w/a, D\rangle$ exceeds $c_j \tanh$ by {:.4g} or more", without=NEVER_SETTLED)
 
 
 @on_run
@@ -167,14 +168,15 @@ def log_scale_of_lifetimes(constants: AlignmentConstants, evidence: Evidence) ->
 EQ_36 = Theorem(
     "boursier2024:eq36",
     Reference("boursier2024", "Eq. (36)"),
-    "In its last cone, up to tau, <w/a, D> >= c_j tanh(c_j (t - t_0)) with c_j^2 = |D|^2 - 2 |D| lambda^(2-4eps) "
-    "S, and >= c_j (1 - 4/min(alpha_min, alpha_0)^2 exp(-c_j (t - t_2))).",
+    r"In its last cone, up to $\tau$, $\langle w/a, D\rangle \ge c_j\,\tanh(c_j (t - t_0))$ with "
+    r"$c_j^2 = |D|^2 - 2 |D| \lambda^{2 - 4\varepsilon} S$, and "
+    r"$\langle w/a, D\rangle \ge c_j (1 - (4/\min(\alpha_{\min}, \alpha_0)^2)\,\exp(-c_j (t - t_2)))$.",
     hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLES, SMALL_SCALE),
     conclusions=(
-        Conclusion("tanh", "<w/a, D> stays above the hyperbolic tangent", _hyperbolic),
+        Conclusion("tanh", r"$\langle w/a, D\rangle$ stays above the hyperbolic tangent", _hyperbolic),
         Conclusion(
             "exponential",
-            "<w/a, D> stays above the exponential",
+            r"$\langle w/a, D\rangle$ stays above the exponential",
             AtLeast(_exponential, 0.0, allowance=1e-14, without=NEVER_SETTLED),
         ),
     ),
@@ -193,13 +195,15 @@ def _stays_positive(evidence: Evidence, constants: AlignmentConstants) -> Compar
     """<w/a, D> of neurons that start with it positive stays above its start, or above c_j once it has passed that."""
     start, bend = start_of(evidence), bend_bound(evidence, constants)
     met = satisfies_condition_2(start)
-    require(np.any(met), "no neuron starts with <w/a, D> > 0")
+    require(np.any(met), r"no neuron starts with $\langle w/a, D\rangle > 0$")
     least, worst = np.inf, np.inf
     for here in states_of(evidence):
         floor = np.minimum(start.alignments, bent_speed(here.speeds, bend))
         least = min(least, float(np.min(here.alignments[met])))
         worst = min(worst, float(np.min((here.alignments - floor)[met])))
-    return at_least(worst, 0.0, allowance=1e-12, detail=f"{int(np.sum(met))} neurons, least <w/a, D> {least:.4g}")
+    return at_least(
+        worst, 0.0, allowance=1e-12, detail=rf"{int(np.sum(met))} neurons, least $\langle w/a, D\rangle$ {least:.4g}"
+    )
 
 
 def _falling_sums(evidence: Evidence) -> Constants:
@@ -213,10 +217,14 @@ def _falling_sums(evidence: Evidence) -> Constants:
 REMARK_4 = Theorem(
     "boursier2024:remark4",
     Reference("boursier2024", "Remark 4"),
-    "A neuron that starts with <w/a, D> > 0 keeps it: the quantity grows until the last cone. |D| + <w/a, D> need "
-    "not grow, for |D| jumps between cones; c_j is that of Eq. (36).",
+    r"A neuron that starts with $\langle w/a, D\rangle > 0$ keeps it: the quantity grows until the last cone. "
+    r"$|D| + \langle w/a, D\rangle$ need not grow, for $|D|$ jumps between cones; $c_j$ is that of Eq. (36).",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
-    conclusions=(Conclusion("positive", "<w/a, D> >= min(its start, c_j)", _stays_positive),),
+    conclusions=(
+        Conclusion(
+            "positive", r"$\langle w/a, D\rangle$ is at least the smaller of its start and $c_j$", _stays_positive
+        ),
+    ),
     constants=_falling_sums,
     parameters=(EPS,),
     plan=partial(alignment_plan, ridge="stay"),

@@ -52,9 +52,13 @@ def _limit_line(evidence: Evidence) -> Comparison:
     active = np.all(signs_on(network, evidence.dataset.X) >= 0, axis=1) & np.any(network.w != 0.0, axis=1)
     line = (network.weight * network.a)[active] @ network.w[active]
     distance = float(np.linalg.norm(line - evidence.facts.least_squares))
-    return at_most(distance, LIMIT_ATOL, detail=f"|sum a w - beta*| = {distance:.3g}, {int(active.sum())} neurons")
+    return at_most(
+        distance, LIMIT_ATOL, detail=rf"$|\sum a w - \beta^*|$ = {distance:.3g}, {int(active.sum())} neurons"
+    )
 
 
-LIMIT = Conclusion("limit", "theta(t) converges", _is_stationary, Level.EXACT)
-PATTERNS = Conclusion("patterns", "every neuron ends with all <w, x_k> >= 0 or all <= 0", _limit_patterns, Level.EXACT)
-LINE = Conclusion("line", "sum of a w over the active neurons is beta*", _limit_line, Level.EXACT)
+LIMIT = Conclusion("limit", r"$\theta(t)$ converges", _is_stationary, Level.EXACT)
+PATTERNS = Conclusion(
+    "patterns", r"every neuron ends with all $\langle w, x_k\rangle \ge 0$ or all $\le 0$", _limit_patterns, Level.EXACT
+)
+LINE = Conclusion("line", r"sum of $a w$ over the active neurons is $\beta^*$", _limit_line, Level.EXACT)

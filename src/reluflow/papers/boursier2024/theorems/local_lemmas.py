@@ -18,6 +18,7 @@ from reluflow.papers.boursier2024.theorems.spurious_constants import constants_o
 from reluflow.papers.boursier2024.theorems.spurious_hypotheses import on_a_run, scale_factor
 from reluflow.theory.comparison import (
     Comparison,
+    Source,
     at_least,
     at_most,
     fitted_slope,
@@ -34,7 +35,7 @@ from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 RESOLVED = 1e-9  # |beta - beta*| above this is known to 1 %: runs are good to 1e-11, weights round at 1e-16
 ROUNDING = 1e-6  # of |g|^2/(L - L*) at one state, where |beta - beta*| is just resolved
 RATE_RTOL = 0.01  # of a rate fitted over a stretch in which the weights still change; 4e-3 was measured
-NONE_RESOLVED = "states of Phase 3 with |beta - beta*| above rounding"
+NONE_RESOLVED = r"states of Phase 3 with $|\beta - \beta^*|$ above rounding"
 
 
 def line_error(state: PhaseState) -> FloatArray:
@@ -63,7 +64,7 @@ def bend_bound(state: PhaseState) -> float:
     return float(mass * np.mean(weights) + 0.5 * constants.mean_square * mass**2)
 
 
-EQ_59 = definition("boursier2024:eq59", "Eq. (59)", bend_bound, "L - L* against |b|_H^2/2")
+EQ_59 = definition("boursier2024:eq59", "Eq. (59)", bend_bound, "$L - L^*$ against $|b|_H^2/2$")
 
 # Lemma 21, Eq. (59) ---------------------------------------------------------------------------------------------------
 
@@ -100,11 +101,17 @@ def _heavy_enough(evidence: Evidence) -> Comparison:
     states, constants = require(late_states(evidence), "the run does not reach Phase 3"), constants_of(evidence)
     moved = float(np.max(moved_outputs(evidence, states[0]) / constants.lengths))
     margin = 0.5 * constants.beta_norm - evidence.parameter("eps_3") - moved
-    return judgement(margin >= 0.0, margin, f"|beta*|/2 = {0.5 * constants.beta_norm:.4g}, moved at most {moved:.4g}")
+    return judgement(
+        margin >= 0.0, margin, rf"$|\beta^*|/2$ = {0.5 * constants.beta_norm:.4g}, moved at most {moved:.4g}"
+    )
 
 
 STAYS_NEAR_THE_LINE = Hypothesis(
-    "near-the-line", "eps_3 and eps_4 leave |beta^t| >= |beta*|/2", _heavy_enough, is_regime=True, needs_trajectory=True
+    "near-the-line",
+    r"$\varepsilon_3$ and $\varepsilon_4$ leave $|\beta^t| \ge |\beta^*|/2$",
+    _heavy_enough,
+    is_regime=True,
+    needs_trajectory=True,
 )
 
 
@@ -126,24 +133,17 @@ def _polyak_ratio(state: PhaseState, evidence: Evidence, constant: float) -> flo
 def _polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     constant = constants_of(evidence).pl_constant
     ratios = [_polyak_ratio(s, evidence, constant) for s in states]
-    return least_over(states, ratios, constant, "(|g|^2 + remainder)/(L - L*)")
-
-
-@requires(_resolved, NONE_RESOLVED)
-def _sharp_polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
-    sharp = [2.0 * s.constants.sigma_min * active_mass(s) for s in states]
-    slack = [_polyak_ratio(s, evidence, constant) - constant for s, constant in zip(states, sharp, strict=True)]
-    return least_over(states, slack, 0.0, "ratio minus 2 sigma_min sum a^2", allowance=ROUNDING)
+    return least_over(states, ratios, constant, "$(|g|^2 + r)/(L - L^*)$ with the remainder $r$")
 
 
 LEMMA_21 = Theorem(
     "boursier2024:lemma21",
     Reference("boursier2024", "Lemma 21, Eq. (59)"),
-    "In Phase 3 |g|^2 >= sigma_min |beta*| (L - L_{beta*}) minus a remainder of the mixed neurons, for all g in dL.",
+    r"In Phase 3, $|g|^2 \ge \sigma_{\min} |\beta^*| (L - L_{\beta^*})$ minus a remainder of the mixed neurons, "
+    r"for all $g \in \partial L$.",
     hypotheses=(*LATE, STAYS_NEAR_THE_LINE),
     conclusions=(
-        Conclusion("polyak", "(|g|^2 + remainder)/(L - L*) >= sigma_min |beta*|", _polyak),
-        Conclusion("sharp", "(|g|^2 + remainder)/(L - L*) >= 2 sigma_min sum a^2 over active neurons", _sharp_polyak),
+        Conclusion("polyak", r"$(|g|^2 + r)/(L - L^*) \ge \sigma_{\min} |\beta^*|$ with the remainder $r$", _polyak),
     ),
     constants=CONVERGENCE,
     parameters=LATE_PARAMETERS,
@@ -179,7 +179,7 @@ def _loss_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Compariso
     told = require(_resolved(evidence), NONE_RESOLVED)
     largest = max(float(np.log(max(excess_loss(s), 1e-300)) + rate * (s.time - states[0].time)) for s in told)
     return at_most(
-        largest, level, detail=f"largest ln(L - L*) + a (t - tau_3) {largest:.6g} against ln K = {level:.6g}"
+        largest, level, detail=rf"largest $\ln(L - L^*) + a (t - \tau_3)$ {largest:.6g} against $\ln K$ = {level:.6g}"
     )
 
 
@@ -197,10 +197,10 @@ def _late_rate(evidence: Evidence) -> Comparison:
     """Near the line L - L* is a sum of exponentials with twice these rates, the least of which is left in the end."""
     states = [s for s in _resolved(evidence) if not np.any(s.is_mixed)]
     tail = states[len(states) // 2 :]
-    require(len(tail) >= 3, "three late states without mixed neurons and with |beta - beta*| above rounding")
+    require(len(tail) >= 3, r"three late states without mixed neurons and with $|\beta - \beta^*|$ above rounding")
     fitted = -fitted_slope([s.time for s in tail], [np.log(excess_loss(s)) for s in tail])
     least, largest = 2.0 * mobilities(tail[-1])[[0, -1]]
-    detail = f"fitted rate of L - L* {fitted:.6g}, rates of the line between {least:.6g} and {largest:.6g}"
+    detail = f"fitted rate of $L - L^*$ {fitted:.6g}, rates of the line between {least:.6g} and {largest:.6g}"
     if fitted < 0.5 * (least + largest):
         return at_least(fitted, least, allowance=RATE_RTOL * least, detail=detail)
     return at_most(fitted, largest, allowance=RATE_RTOL * largest, detail=detail)
@@ -209,11 +209,17 @@ def _late_rate(evidence: Evidence) -> Comparison:
 LEMMA_22 = Theorem(
     "boursier2024:lemma22",
     Reference("boursier2024", "Lemma 22"),
-    "In Phase 3 L - L_{beta*} is O(eps_3^2 exp(-a (t - tau_3))) with a = min(sigma_min |beta*|/2, c_4/4).",
+    r"In Phase 3, $L - L_{\beta^*}$ is $O(\varepsilon_3^2\,\exp(-a (t - \tau_3)))$ with "
+    r"$a = \min(\sigma_{\min} |\beta^*|/2, c_4/4)$.",
     hypotheses=(*LATE, STAYS_NEAR_THE_LINE),
     conclusions=(
-        Conclusion("decay", "L - L* <= K exp(-a (t - tau_3)), K explicit", _loss_decay),
-        Conclusion("late-rate", "the loss decays at twice an eigenvalue of the mobility, or between them", _late_rate),
+        Conclusion("decay", r"$L - L^* \le K\,\exp(-a (t - \tau_3))$, $K$ explicit", _loss_decay),
+        Conclusion(
+            "late-rate",
+            "the loss decays at twice an eigenvalue of the mobility, or between them",
+            _late_rate,
+            source=Source.RELUFLOW,
+        ),
     ),
     constants=CONVERGENCE,
     parameters=LATE_PARAMETERS,
@@ -248,24 +254,26 @@ def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Compariso
     front, rate = pull_prefactor(evidence, states), 0.5 * convergence_rate(evidence)
     bounds = [front * np.exp(-rate * (s.time - states[0].time)) + _bent_pull(s) for s in states]
     slack = np.array(bounds) - np.array([np.linalg.norm(s.pull) for s in states])
-    return least_over(states, slack, 0.0, "bound minus |D^t|")
+    return least_over(states, slack, 0.0, "bound minus $|D^t|$")
 
 
 @in_phase("3")
 def _travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     travel = integral_over(states, lambda s: float(np.linalg.norm(s.pull)))
     bound = largest_travel(evidence, states)
-    return at_most(travel, bound, detail=f"int |D^t| dt = {travel:.4g} against {bound:.4g}")
+    return at_most(travel, bound, detail=rf"$\int |D^t|\, dt$ = {travel:.4g} against {bound:.4g}")
 
 
 LEMMA_23 = Theorem(
     "boursier2024:lemma23",
     Reference("boursier2024", "Lemma 23"),
-    "In Phase 3 |D^t| is O(eps_3 exp(-a (t - tau_3)/2)), so that its integral is O(eps_3).",
+    r"In Phase 3, $|D^t|$ is $O(\varepsilon_3\,\exp(-a (t - \tau_3)/2))$, so that its integral is $O(\varepsilon_3)$.",
     hypotheses=(*LATE, STAYS_NEAR_THE_LINE),
     conclusions=(
-        Conclusion("pull", "|D^t| <= sqrt(2 sigma_max K) exp(-a (t - tau_3)/2) + mixed terms", _pull_decay),
-        Conclusion("travel", "int |D^t| dt <= 2 sqrt(2 sigma_max K)/a + mixed terms", _travel),
+        Conclusion(
+            "pull", r"$|D^t| \le \sqrt{2 \sigma_{\max} K}\,\exp(-a (t - \tau_3)/2)$ plus mixed terms", _pull_decay
+        ),
+        Conclusion("travel", r"$\int |D^t|\, dt \le 2 \sqrt{2 \sigma_{\max} K}/a$ plus mixed terms", _travel),
     ),
     constants=CONVERGENCE,
     parameters=LATE_PARAMETERS,
@@ -273,5 +281,6 @@ LEMMA_23 = Theorem(
     log_scale=partial(scale_factor, log_lambda=-60.0),
     setting=PHASES_SETTING,
     example=EXAMPLE,
-    erratum="E9: the cross term carries a factor 2 and the square root gives exp(-c_4 t/8); harmless as a <= c_4/4.",
+    erratum=r"E9: the cross term carries a factor 2 and the square root gives $\exp(-c_4 t/8)$; harmless as "
+    r"$a \le c_4/4$.",
 )

@@ -74,24 +74,32 @@ def force_error(evidence: Evidence, entry: PhaseState) -> float:
 def _outputs_stay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     bounds = moved_outputs(evidence, states[0])
     slack = [np.min(bounds - np.abs(s.outputs - states[0].outputs)) for s in states]
-    return least_over(states, slack, 0.0, "bound minus |h - h(tau_3)|")
+    return least_over(states, slack, 0.0, r"bound minus $|h - h(\tau_3)|$")
 
 
 @in_phase("3")
 def _outputs_fit(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     bounds = largest_output_errors(evidence, states[0])
     slack = [np.min(bounds - np.abs(output_errors(s))) for s in states]
-    return least_over(states, slack, 0.0, "bound minus |h - <beta*, x>|")
+    return least_over(states, slack, 0.0, r"bound minus $|h - \langle\beta^*, x\rangle|$")
 
 
 LEMMA_19 = Theorem(
     "boursier2024:lemma19",
     Reference("boursier2024", "Lemma 19"),
-    "In Phase 3 outputs stay within O(eps_3 + eps_4) of the least-squares line.",
+    r"In Phase 3 outputs stay within $O(\varepsilon_3 + \varepsilon_4)$ of the least-squares line.",
     hypotheses=(*RESIDUAL, FITTING_ENDED),
     conclusions=(
-        Conclusion("moved", "|h - h(tau_3)| <= 2 |x_k| (sqrt(sum a(tau_3)^2) + eps_4) eps_4", _outputs_stay),
-        Conclusion("fit", "|h - <beta*, x_k>| <= |x_k| (eps_3 + sum_N a(tau_3)^2) plus that", _outputs_fit),
+        Conclusion(
+            "moved",
+            r"$|h - h(\tau_3)| \le 2 |x_k| (\sqrt{\sum a(\tau_3)^2} + \varepsilon_4) \varepsilon_4$",
+            _outputs_stay,
+        ),
+        Conclusion(
+            "fit",
+            r"$|h - \langle\beta^*, x_k\rangle| \le |x_k| (\varepsilon_3 + \sum_N a(\tau_3)^2)$ plus that",
+            _outputs_fit,
+        ),
     ),
     parameters=PHASE_PARAMETERS,
     plan=phase_plan,
@@ -133,13 +141,14 @@ def _small_steps(evidence: Evidence) -> Comparison:
     entry = require(late_states(evidence), "the run does not reach Phase 3")[0]
     c_4, error, push = descent_rate(evidence), force_error(evidence, entry), facet_push(evidence, entry)
     margin = min(0.75 * c_4 - error, push)
-    detail = f"force error {error:.4g} against 3/4 c_4 = {0.75 * c_4:.4g}; push at the facets {push:.4g}"
+    detail = f"force error {error:.4g} against $(3/4) c_4$ = {0.75 * c_4:.4g}; push at the facets {push:.4g}"
     return judgement(margin > 0.0, margin, detail)
 
 
 SMALL_STEPS = Hypothesis(
     "small-steps",
-    "eps_3, eps_4 and delta_tilde are so small that c_4 and alpha_4 outweigh the errors of Lemma 19",
+    r"$\varepsilon_3$, $\varepsilon_4$ and $\tilde\delta$ are so small that $c_4$ and $\alpha_4$ outweigh the "
+    r"errors of Lemma 19",
     _small_steps,
     is_regime=True,
     needs_trajectory=True,
@@ -185,7 +194,7 @@ def or_across(measure: Callable[[Evidence], Comparison]) -> Callable[[Evidence],
 @in_phase("3", at_least=2)
 def _shrinks(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     if not any(np.any(s.is_mixed) for s in states):
-        return nothing("no neuron is mixed after tau_3")
+        return nothing(r"no neuron is mixed after $\tau_3$")
     entered = sum(int(np.sum(b.is_mixed & ~a.is_mixed)) for a, b in pairwise(states))
     counts = f"{int(states[0].is_mixed.sum())} mixed neurons at the entry, {int(states[-1].is_mixed.sum())} at the end"
     return none_of(entered, detail=f"{entered} neurons become mixed in Phase 3; {counts}")
@@ -204,10 +213,12 @@ def log_prefactor(evidence: Evidence, entry: PhaseState) -> float:
 @in_phase("3")
 def _mixed_norm(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     if not any(np.any(s.is_mixed) for s in states):
-        return nothing("no neuron is mixed after tau_3, so R_t = 0")
+        return nothing(r"no neuron is mixed after $\tau_3$, so $R_t = 0$")
     entry, rate = states[0], 0.5 * descent_rate(evidence)
     level = log_prefactor(evidence, entry) + 2.0 * (1.0 - evidence.parameter("eps")) * log_lambda_of(evidence)
-    words = "largest ln R_t + (c_4/2)(t - tau_3) is {measured:.6g}, of C lambda^(2(1-eps)) {bound:.6g}"
+    words = (
+        r"largest $\ln R_t + (c_4/2)(t - \tau_3)$ is {measured:.6g}, of $C \lambda^{{2(1 - \varepsilon)}}$ {bound:.6g}"
+    )
     return worst_compared(
         (s.log_mixed_norm + rate * (s.time - entry.time) for s in states), "at_most", level, words=words
     )
@@ -231,8 +242,8 @@ def _mixed_rate(evidence: Evidence, states: tuple[PhaseState, ...]) -> Compariso
             speed = 2.0 * state.network.a[j] * (w[j] @ pull) / (w[j] @ w[j])
             slacks.append(-2.0 * (c_4 - error) - float(speed))
     words, empty = (
-        "least -2(c_4 - error) - d ln|w|^2/dt over {count} states",
-        "no neuron stands across the data after tau_3",
+        r"least $-2(c_4 - e) - d\ln|w|^2/dt$ with the error $e$, over {count} states",
+        r"no neuron stands across the data after $\tau_3$",
     )
     return worst_compared(slacks, "at_least", 0.0, words=words, empty=empty, allowance=ROUNDING)
 
@@ -244,13 +255,15 @@ def _least_push(evidence: Evidence) -> float:
 LEMMA_20 = Theorem(
     "boursier2024:lemma20",
     Reference("boursier2024", "Lemma 20, Eqs. (51) and (52)"),
-    "In Phase 3 no neuron becomes mixed, and R_t, half the squared norm of the mixed ones, is at most C "
-    "lambda^(2(1-eps)) exp(-(c_4/2)(t - tau_3)).",
+    r"In Phase 3 no neuron becomes mixed, and $R_t$, half the squared norm of the mixed ones, is at most "
+    r"$C \lambda^{2(1 - \varepsilon)}\,\exp(-(c_4/2)(t - \tau_3))$.",
     hypotheses=LATE,
     conclusions=(
         Conclusion("shrinking", "the set of mixed neurons does not grow", _shrinks, Level.EXACT),
-        Conclusion("mixed-norm", "ln R_t <= ln C + 2(1-eps) ln(lambda) - (c_4/2)(t - tau_3)", _mixed_norm),
-        Conclusion("mixed-rate", "d ln|w|^2/dt <= -2 (c_4 - error) across the data", _mixed_rate),
+        Conclusion(
+            "mixed-norm", r"$\ln R_t \le \ln C + 2(1 - \varepsilon)\,\ln(\lambda) - (c_4/2)(t - \tau_3)$", _mixed_norm
+        ),
+        Conclusion("mixed-rate", r"$d\ln|w|^2/dt \le -2(c_4 - e)$ across the data, $e$ being the error", _mixed_rate),
     ),
     constants=Quantities({"alpha_4": _least_push, "c_4": descent_rate}),
     parameters=LATE_PARAMETERS,
@@ -258,7 +271,8 @@ LEMMA_20 = Theorem(
     log_scale=partial(scale_factor, log_lambda=-60.0),
     setting=PHASES_SETTING,
     example=EXAMPLE,
-    erratum="E9: the statement prints the rate c_4, the proof gives c_4/2; (51) and (52) need u_k' = -1 and adjacency.",
-    departs="The data constant C is explicit: it comes from the time a neuron spends beside a facet. Where no neuron "
-    "is mixed after tau_3, a second run starts in Phase 3 with light negative ones that are.",
+    erratum="E9: the statement prints the rate $c_4$, the proof gives $c_4/2$; (51) and (52) need $u_{k'} = -1$ "
+    "and adjacency.",
+    departs=r"The data constant $C$ is explicit: it comes from the time a neuron spends beside a facet. Where no "
+    r"neuron is mixed after $\tau_3$, a second run starts in Phase 3 with light negative ones that are.",
 )

@@ -246,7 +246,7 @@ EQ_5 = definition(
     "boursier2024:eq5",
     "Eqs. (3) to (5)",
     log_lambda,
-    "the scale lambda, taken as the root of sum_j a_j(0)^2 so that Eq. (5) holds for every draw",
+    r"the scale $\lambda$, taken as the root of $\sum_j a_j(0)^2$ so that Eq. (5) holds for every draw",
 )
 CONDITION_1 = definition(
     "boursier2024:condition1",

@@ -162,15 +162,15 @@ def _dominated_never_zero(evidence: Evidence) -> Comparison:
         return nothing("no neuron starts strictly dominated")
     with np.errstate(divide="ignore"):
         logs = np.log(np.abs(end.a[dominated])) + end.log_scale - start.log_scale - 0.5 * np.log(room[dominated])
-    detail = f"least ln |a_j| - ln sqrt(a_j(0)^2 - |w_j(0)|^2) over {int(dominated.sum())} dominated neurons"
+    detail = rf"least $\ln|a_j| - \ln\sqrt{{a_j(0)^2 - |w_j(0)|^2}}$ over {int(dominated.sum())} dominated neurons"
     return at_least(float(logs.min()), 0.0, allowance=1e-9, detail=detail)
 
 
 SEC_5_NATURE = Theorem(
     "boursier2024:sec5-nature",
     Reference("boursier2024", "Section 5, nature of the limit"),
-    "The spurious limit is a local minimum where every neuron is strictly dominated, |a_j| > |w_j|, for then none "
-    "vanishes; with a neuron that is zero it is a saddle.",
+    "The spurious limit is a local minimum where every neuron is strictly dominated, $|a_j| > |w_j|$, for then "
+    "none vanishes; with a neuron that is zero it is a saddle.",
     hypotheses=(*RESIDUAL, GROWTH_ENDED, SCALE_SETTLED),
     conclusions=(
         Conclusion("nature", "saddle with a zero neuron, local minimum without", _nature, Level.EXACT),
@@ -240,16 +240,16 @@ def _is_unbalanced(evidence: Evidence) -> Comparison:
     return judgement(not found.holds, margin, found.detail)
 
 
-UNBALANCED = Hypothesis("unbalanced", "some neuron starts with |a_j| < |w_j|", _is_unbalanced)
+UNBALANCED = Hypothesis("unbalanced", "some neuron starts with $|a_j| < |w_j|$", _is_unbalanced)
 
 
 @on_a_run
 def _keeps_directions(evidence: Evidence) -> Comparison:
     snapshot, distance = plateau(evidence)
     if distance > NEAR_THE_LINE:
-        return undecided(f"no snapshot is near the line; the nearest is {distance:.2g} |y| away")
+        return undecided(f"no snapshot is near the line; the nearest is {distance:.2g} $|y|$ away")
     spread = omnidirectionality(snapshot.network, evidence.dataset, evidence.loss)
-    detail = f"at t = {snapshot.time:.6g}, nearest to the line, {int(spread.is_reached.sum())} escapes are reached"
+    detail = f"at $t$ = {snapshot.time:.6g}, nearest to the line, {int(spread.is_reached.sum())} escapes are reached"
     return judgement(not spread.is_trapped, None, detail)
 
 

@@ -74,7 +74,7 @@ class PhaseClock:
 
     def aligned(self) -> PhaseState:
         """The state at tau, without which a statement about it is undecided."""
-        return require(self.at(self.alignment), "a snapshot at tau")
+        return require(self.at(self.alignment), r"a snapshot at $\tau$")
 
 
 @computed_once
@@ -196,5 +196,5 @@ APP_F = definition(
     "boursier2024:appF",
     "Appendix F, phases",
     phase_clock,
-    "tau, tau_2, tau_3, tau_4 on a run, with the clause that ended each phase (E10)",
+    r"$\tau$, $\tau_2$, $\tau_3$, $\tau_4$ on a run, with the clause that ended each phase (E10)",
 )

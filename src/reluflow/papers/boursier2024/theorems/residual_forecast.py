@@ -17,7 +17,7 @@ from reluflow.papers.boursier2024.paper import EXAMPLE
 from reluflow.papers.boursier2024.theorems.phase_states import log_lambda_of
 from reluflow.papers.boursier2024.theorems.spurious_constants import constants_of
 from reluflow.papers.boursier2024.theorems.spurious_hypotheses import MEAN_HALF_SQUARE, on_a_run
-from reluflow.theory.comparison import Comparison, at_most, equals, judgement, requires
+from reluflow.theory.comparison import Comparison, Source, at_most, equals, judgement, requires
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.hypotheses import RELU, assumed
@@ -137,8 +137,8 @@ def _leaves_a_plateau(evidence: Evidence) -> Comparison:
     (start, distance), end = plateau(evidence), escape(evidence)
     rates = line_forecast(evidence).rates
     folds = 0.0 if end is None else (end.time - start.time) * float(np.max(rates, initial=0.0))
-    words = "is never left" if end is None else f"is left {folds:.3g} e-folds later, at t = {end.time:.6g}"
-    detail = f"the run comes within {distance:.2g} |y| of the line at t = {start.time:.6g}, which {words}"
+    words = "is never left" if end is None else f"is left {folds:.3g} e-folds later, at $t$ = {end.time:.6g}"
+    detail = f"the run comes within {distance:.2g} $|y|$ of the line at $t$ = {start.time:.6g}, which {words}"
     return judgement(distance < NEAR_THE_LINE and folds > LEAST_FOLDS, folds - LEAST_FOLDS, detail)
 
 
@@ -219,7 +219,12 @@ APP_B_2 = Theorem(
     hypotheses=(MEAN_HALF_SQUARE, RELU, assumed(ACUTE_POSITIVE_DATA), LEAVES_A_PLATEAU),
     conclusions=(
         Conclusion("direction", "the neuron that grows points along a forecast direction of its sign", _direction),
-        Conclusion("rate", "its rate over the second half of the plateau is the length of that extremal vector", _rate),
+        Conclusion(
+            "rate",
+            "its rate over the second half of the plateau is the length of that extremal vector",
+            _rate,
+            source=Source.RELUFLOW,
+        ),
     ),
     predictions=_forecast_numbers,
     parameters=(DEGREES, RATE_TOLERANCE),

@@ -93,7 +93,7 @@ class SpuriousConstants:
         return float(np.sqrt(self.mean_square) * start_residual / np.sqrt(self.lengths.size))
 
 
-EQ_44 = definition("boursier2024:eq44", "Eq. (44)", SpuriousConstants, "`beta_44`, > 0 under Assumption 5")
+EQ_44 = definition("boursier2024:eq44", "Eq. (44)", SpuriousConstants, "`beta_44`, positive under Assumption 5")
 EQ_49 = definition("boursier2024:eq49", "Eq. (49)", SpuriousConstants, "`alpha_49`, least mean output of a unit neuron")
 EQ_51 = definition("boursier2024:eq51", "Eq. (51)", SpuriousConstants, "`alpha_4`, with the adjacency of Assumption 6")
 
@@ -216,7 +216,7 @@ def mixed_descent_rate(facts: DatasetFacts, delta: float) -> float:
     return least
 
 
-EQ_52 = definition("boursier2024:eq52", "Eq. (52)", mixed_descent_rate, "c_4")
+EQ_52 = definition("boursier2024:eq52", "Eq. (52)", mixed_descent_rate, "$c_4$")
 
 
 def active_probability(facts: DatasetFacts) -> float:

@@ -28,7 +28,7 @@ from reluflow.theory.hypotheses import DOMINATED, RELU, assumed, is_mean
 from reluflow.theory.measures import Above, AtMost
 from reluflow.theory.theorem import Hypothesis
 
-MEAN_HALF_SQUARE = Hypothesis("loss", "L = (1/2n) sum_k (h(x_k) - y_k)^2", partial(is_mean, name="square"))
+MEAN_HALF_SQUARE = Hypothesis("loss", r"$L = (1/(2n)) \sum_k (h(x_k) - y_k)^2$", partial(is_mean, name="square"))
 
 
 def _has_positive_active_neuron(evidence: Evidence) -> Comparison:
@@ -38,7 +38,7 @@ def _has_positive_active_neuron(evidence: Evidence) -> Comparison:
 
 POSITIVE_NEURON = Hypothesis(
     "positive-neuron",
-    "some neuron starts with a_j > 0 and <w_j, x_k> > 0 for some k: I is not empty (E8)",
+    r"some neuron starts with $a_j > 0$ and $\langle w_j, x_k\rangle > 0$ for some $k$: $I$ is not empty (E8)",
     _has_positive_active_neuron,
 )
 
@@ -88,13 +88,13 @@ def log_early_threshold(evidence: Evidence) -> float:
 
 @on_positive_data
 def _scale_is_proved(evidence: Evidence) -> Comparison:
-    words = "ln lambda = {number:.6g}, ln of the threshold {bound:.6g}"
+    words = r"$\ln\lambda$ = {number:.6g}, $\ln$ of the threshold {bound:.6g}"
     return AtMost(log_lambda_of, log_early_threshold, words=words)(evidence)
 
 
 PROVED_SCALE = Hypothesis(
     "scale",
-    "lambda is below Eq. (22) with alpha_0 = 1 and small enough for t_2 <= tau (E2)",
+    r"$\lambda$ is below Eq. (22) with $\alpha_0 = 1$ and small enough for $t_2 \le \tau$ (E2)",
     _scale_is_proved,
     is_regime=True,
 )
@@ -131,11 +131,14 @@ def largest_eps_2(evidence: Evidence) -> float:
 
 @on_positive_data
 def _eps_2_is_small(evidence: Evidence) -> Comparison:
-    return Above(largest_eps_2, evidence.parameter("eps_2"), words="eps_2* = {number:.6g}")(evidence)
+    return Above(largest_eps_2, evidence.parameter("eps_2"), words=r"$\varepsilon_2^*$ = {number:.6g}")(evidence)
 
 
 SMALL_EPS_2 = Hypothesis(
-    "eps_2", "eps_2 < eps_2*: outputs stay below labels and delta_k > 0", _eps_2_is_small, is_regime=True
+    "eps_2",
+    r"$\varepsilon_2 < \varepsilon_2^*$: outputs stay below labels and $\delta_k > 0$",
+    _eps_2_is_small,
+    is_regime=True,
 )
 
 
@@ -165,17 +168,18 @@ def largest_pull(evidence: Evidence) -> float:
 def _is_aligned(evidence: Evidence) -> Comparison:
     """The state Lemma 4 leaves at tau, as far as Phase 2a uses it."""
     clock = phase_clock(evidence)
-    state, log_lambda = require(clock.at(clock.alignment), "the run ended before tau"), clock.log_lambda
+    state, log_lambda = require(clock.at(clock.alignment), r"the run ended before $\tau$"), clock.log_lambda
     margin = float(np.min(state.cosines * state.constants.lengths - least_projections(evidence)))
     is_small = state.log_square_sum(state.sets.positive) < np.log(evidence.parameter("eps_2"))
     is_shrunk = state.log_square_sum(state.sets.negative) <= 2.0 * log_lambda + 1e-9
-    detail = f"at tau = {state.time:.6g} the least <wbar_i, x_k> - delta_k is {margin:.4g}"
+    detail = rf"at $\tau$ = {state.time:.6g} the least $\langle\bar w_i, x_k\rangle - \delta_k$ is {margin:.4g}"
     return judgement(margin >= 0.0 and is_small and is_shrunk, margin, detail)
 
 
 ALIGNED = Hypothesis(
     "aligned",
-    "at tau the run is as Lemmas 4 and 15 leave it: <wbar_i, x_k> >= delta_k on I, sums of a^2 still small",
+    r"at $\tau$ the run is as Lemmas 4 and 15 leave it: $\langle\bar{w}_i, x_k\rangle \ge \delta_k$ on $I$, sums "
+    r"of $a^2$ still small",
     _is_aligned,
     is_regime=True,
     needs_trajectory=True,
@@ -206,14 +210,14 @@ def _fitting_ended(evidence: Evidence) -> Comparison:
 
 GROWTH_ENDED = Hypothesis(
     "growth-ended",
-    "Phase 2a ended because sum_I a^2 reached eps_2",
+    r"Phase 2a ended because $\sum_I a^2$ reached $\varepsilon_2$",
     _growth_ended,
     is_regime=True,
     needs_trajectory=True,
 )
 FITTING_ENDED = Hypothesis(
     "fitting-ended",
-    "Phase 2b ended because |beta* - beta_I| reached eps_3",
+    r"Phase 2b ended because $|\beta^* - \beta_I|$ reached $\varepsilon_3$",
     _fitting_ended,
     is_regime=True,
     needs_trajectory=True,

@@ -102,14 +102,14 @@ def middle_weights(X: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(np.stack([left, right], axis=1), middle))
 
 
-EQ_13 = definition("boursier2024:eq13", "Eq. (13)", middle_weights, "x_2 from x_1, x_3")
+EQ_13 = definition("boursier2024:eq13", "Eq. (13)", middle_weights, "$x_2$ from $x_1$, $x_3$")
 
 # Lemma 8, Eqs. (13) and (14) ------------------------------------------------------------------------------------------
 
 
 def _middle_is_inside(evidence: Evidence) -> Comparison:
     weights = middle_weights(evidence.recorded(PointsOfTheBox).facts.dataset.X)
-    return at_least(float(weights.min()), 0.0, detail=f"x_2 = {weights[0]:.6g} x_1 + {weights[1]:.6g} x_3")
+    return at_least(float(weights.min()), 0.0, detail=f"$x_2$ = {weights[0]:.6g} $x_1$ + {weights[1]:.6g} $x_3$")
 
 
 def _residual_signs(evidence: Evidence) -> Comparison:
@@ -119,7 +119,7 @@ def _residual_signs(evidence: Evidence) -> Comparison:
     r = (X @ facts.least_squares - y)[np.argsort(np.arctan2(X[:, 0], X[:, 1]))]
     weights = middle_weights(X)
     balance = max(abs(r[0] + weights[0] * r[1]), abs(r[2] + weights[1] * r[1]))
-    detail = f"r_2 = {r[1]:.6g}, largest imbalance {balance:.2g}"
+    detail = f"$r_2$ = {r[1]:.6g}, largest imbalance {balance:.2g}"
     return at_least(float(r[1]) if balance < 1e-12 else -float(balance), 0.0, detail=detail)
 
 
@@ -130,7 +130,7 @@ def _lemma8_constants(evidence: Evidence) -> Constants:
 LEMMA_8 = Theorem(
     "boursier2024:lemma8",
     Reference("boursier2024", "Lemma 8, Eqs. (13) and (14)"),
-    "Three points in the box of Assumption 3 with eta < 0.09765 satisfy Assumptions 4, 5 and 6.",
+    r"Three points in the box of Assumption 3 with $\eta < 0.09765$ satisfy Assumptions 4, 5 and 6.",
     hypotheses=(assumed(THREE_POINT_BOX_CORRECTED),),
     conclusions=(
         Conclusion(
@@ -141,7 +141,7 @@ LEMMA_8 = Theorem(
         Conclusion(
             "assumption-6", "assumption-6 holds for the data", partial(_margin_of, assumption=RESIDUAL_CONDITION)
         ),
-        Conclusion("middle", "x_2 is a positive combination of x_1 and x_3 (Eq. 13)", _middle_is_inside),
+        Conclusion("middle", "$x_2$ is a positive combination of $x_1$ and $x_3$ (Eq. 13)", _middle_is_inside),
         Conclusion(
             "residuals", "the middle sample lies below the line, the outer ones above (Eq. 14)", _residual_signs
         ),
@@ -150,7 +150,8 @@ LEMMA_8 = Theorem(
     record=points_of_the_box,
     setting=PHASES_SETTING,
     example=EXAMPLE,
-    erratum="E3: the printed eta < 1/6 is wrong for Assumption 5, which fails at a corner as soon as eta > 0.09765.",
+    erratum=r"E3: the printed $\eta < 1/6$ is wrong for Assumption 5, which fails at a corner as soon as "
+    r"$\eta > 0.09765$.",
 )
 
 EQ_14 = part("boursier2024:eq14", "Eq. (14)", LEMMA_8, "signs of the residuals of the line")

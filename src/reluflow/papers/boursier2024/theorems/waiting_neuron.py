@@ -27,13 +27,21 @@ def _one_sample(evidence: Evidence) -> Comparison:
 ONE_SAMPLE = Hypothesis("one-sample", "one sample in dimension 1", _one_sample)
 
 
+WAITS = 1  # the recorded time at which the third solution leaves
+
+
 def _waiting_plan(evidence: Evidence) -> FlowPlan:
-    """From w = 0 and a y > 0, the size of the given network: one run that stays where it can and one that leaves."""
+    """From w = 0 and a y > 0, the size of the given network: a run that stays, one that leaves, one that does later.
+
+    The third follows the first up to a recorded time and goes on by a run of its own from there.
+    """
     times = tuple(np.linspace(0.0, evidence.parameter("until"), 4).tolist())
     force, given = float(evidence.loss.label_forces(evidence.dataset.y)[0]), evidence.network
     network = given.replace(w=np.zeros_like(given.w), a=np.sign(force) * np.abs(given.a))
-    leaving = Companion("leaving", network, times, ridge="positive" if evidence.dataset.X[0, 0] > 0.0 else "negative")
-    return FlowPlan(times, ridge="stay", companions=(Companion("staying", network, times, ridge="stay"), leaving))
+    staying = Companion("staying", network, times, ridge="stay")
+    leaving = Companion("leaving", network, times, ridge="positive")
+    later = Companion("later", network, tuple(time - times[WAITS] for time in times[WAITS:]), ridge="positive")
+    return FlowPlan(times, ridge="stay", companions=(staying, leaving, later))
 
 
 def _farthest(evidence: Evidence, name: str) -> float:
@@ -41,25 +49,34 @@ def _farthest(evidence: Evidence, name: str) -> float:
 
     The solution that leaves, w = a(0) sinh(t r x) while the output is small, is away from 0 at once.
     """
-    without = f"no {name} run from w = 0 was made"
+    without = f"no {name} run from $w = 0$ was made"
     last = require(require(evidence.companions.get(name), without).snapshots, without)[-1].network
     return float(np.max(np.abs(last.w) / np.abs(last.a)[:, None]))
+
+
+def _farthest_after_waiting(evidence: Evidence) -> float:
+    """|w|/|a| at the end of the solution that waits; 0 where its two pieces do not join."""
+    without = "no run was made that waits at $w = 0$"
+    waited = require(require(evidence.companions.get("staying"), without).snapshots, without)[WAITS].network
+    goes_on = require(require(evidence.companions.get("later"), without).snapshots, without)[0].network
+    joins = np.array_equal(waited.w, goes_on.w) and np.allclose(waited.a, goes_on.a, rtol=1e-12, atol=0.0)
+    return _farthest(evidence, "later") if joins and waited.log_scale == goes_on.log_scale else 0.0
 
 
 EXAMPLE_1 = Theorem(
     "boursier2024:example1",
     Reference("boursier2024", "Example 1"),
-    "One sample in one dimension, ReLU, w(0) = 0 and a y > 0: solutions leave 0 at any time or never, and only the "
-    "one that never does meets Condition 2(2).",
+    "One sample in one dimension, ReLU, $w(0) = 0$ and $a y > 0$: solutions leave 0 at any time or never, and "
+    "only the one that never does meets Condition 2(2).",
     hypotheses=(assumed(SMOOTH_LOSS), RELU, ONE_SAMPLE),
     conclusions=(
         Conclusion(
             "stays",
-            "one solution from w = 0 stays there",
+            "one solution from $w = 0$ stays there",
             AtMost(
                 partial(_farthest, name="staying"),
                 0.0,
-                words="|w|/|a| = {measured:.3g} at the end with the policy to stay",
+                words="$|w|/|a|$ = {measured:.3g} at the end with the policy to stay",
             ),
             Level.EXACT,
         ),
@@ -69,7 +86,16 @@ EXAMPLE_1 = Theorem(
             AtLeast(
                 partial(_farthest, name="leaving"),
                 1e-6,
-                words="|w|/|a| = {measured:.6g} at the end with the policy to leave",
+                words="$|w|/|a|$ = {measured:.6g} at the end with the policy to leave",
+            ),
+        ),
+        Conclusion(
+            "later",
+            "a third one stays for a while and leaves then",
+            AtLeast(
+                _farthest_after_waiting,
+                1e-6,
+                words="$|w|/|a|$ = {measured:.6g} at the end of a solution that stayed for a third of the time",
             ),
         ),
     ),
@@ -77,7 +103,8 @@ EXAMPLE_1 = Theorem(
     plan=_waiting_plan,
     setting=SETTING,
     example="one-point",
-    departs="The start is the given network with w = 0 and the sign of a that pulls; leaving later is not tried.",
+    departs="The start is the given network with $w = 0$ and the sign of $a$ that pulls; one later time of "
+    "leaving is tried.",
 )
 
 EQ_38 = part("boursier2024:eq38", "Eq. (38)", EXAMPLE_1, "the inclusion of one neuron on one sample")

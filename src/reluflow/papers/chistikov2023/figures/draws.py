@@ -9,7 +9,7 @@ import numpy as np
 from reluflow.arrays import FloatArray, IndexArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import TrainingProblem
-from reluflow.dynamics.flow.collocation import CollocationFlow
+from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.stopping import AtTime, FirstOf, LossBelow, Stationary
 from reluflow.dynamics.train import train

@@ -1,8 +1,9 @@
-"""Figure 3: the bundle passes the teacher's coordinates in the order of the eigenvalues.
+r"""Figure 3: the bundle passes the teacher's coordinates in the order of the eigenvalues.
 
-Example 31: m = 25 neurons on one uncentred set, d = 16, from the scale 4^-7. In the eigenbasis of the covariance the
-bundle V = sum of a_j w_j has coordinates nu_k, the teacher nu_k*. The paper shows arsinh((nu_k* - nu_k)/1e-5) over
-iterations: each coordinate but the last crosses 0 from above, one after the other, the largest eigenvalue's first.
+Example 31: $m = 25$ neurons on one uncentred set, $d = 16$, from the scale $4^{-7}$. In the eigenbasis of the
+covariance the bundle $V = \sum_j a_j w_j$ has coordinates $\nu_k$, the teacher $\nu_k^*$. The paper shows
+$\operatorname{arsinh}((\nu_k^* - \nu_k)/10^{-5})$ over iterations: each coordinate but the last crosses 0 from above,
+one after the other, the largest eigenvalue's first.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.papers.chistikov2023.figures.bundle_run import Settings, compute, crossing_iterations
+from reluflow.papers.chistikov2023.figures.bundle_run import BundleRun, Settings, compute, crossing_iterations
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 
@@ -20,7 +20,7 @@ UNIT = 1e-5
 FAR = 1e-8  # a coordinate that never gets further below 0 than this may be rounding
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: BundleRun) -> tuple[Claim, ...]:
     """Order of the crossings; who crosses; the last one does not."""
     times = crossing_iterations(results)
     crossed = times[np.isfinite(times)]
@@ -30,23 +30,29 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             bool(np.all(np.diff(times[: len(crossed)]) >= 0.0)) and bool(np.all(np.isfinite(times[: len(crossed)]))),
             tuple(float(round(time)) for time in crossed),
             "increasing, without a gap",
+            source="Example 31, Fig. 3",
         ),
-        Claim.above("several coordinates cross (how many)", len(crossed), min(3, settings.d - 1)),
         Claim.above(
-            "the last coordinate never crosses (least nu_d* - nu_d)", float(np.min(results["deviations"][:, -1])), -FAR
+            "several coordinates cross (how many)", len(crossed), min(3, settings.d - 1), source="Example 31, Fig. 3"
+        ),
+        Claim.above(
+            r"the last coordinate never crosses (least $\nu_d^* - \nu_d$)",
+            float(np.min(results.deviations[:, -1])),
+            -FAR,
+            source="Example 31, Fig. 3",
         ),
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: BundleRun, folder: Path) -> tuple[Path, ...]:
     """All coordinates, those of large eigenvalues in strong colours."""
     from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
-    values = np.arcsinh(results["deviations"] / UNIT)
+    values = np.arcsinh(results.deviations / UNIT)
     curves = [
         Curve(
-            results["iterations"],
+            results.iterations,
             values[:, k],
             f"k = {k + 1}" if k < 4 or k == settings.d - 1 else "the others",
             look=k if k < 4 else 6 if k < settings.d - 1 else 7,

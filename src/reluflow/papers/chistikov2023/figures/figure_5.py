@@ -11,41 +11,43 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.papers.chistikov2023.figures.bundle_run import Settings, compute
-from reluflow.papers.claim import Claim
+from reluflow.papers.chistikov2023.figures.bundle_run import BundleRun, Settings, compute
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: BundleRun) -> tuple[Claim, ...]:
     """Loss to the target, angle above 0 and at rest."""
-    losses, largest = results["losses"], results["largest"]
+    losses, largest = results.losses, results.largest
     late = largest[losses <= 1e-2 * losses[0]]
     return (
-        Claim.below("the loss tends to 0 (at the end)", float(losses[-1]), 5.000001e-10),
-        Claim.above("the largest angle stays above 0 (degrees at the end)", float(largest[-1]), 1e-6),
+        Claim.below("the loss tends to 0 (at the end)", float(losses[-1]), 5.000001e-10, source="Example 35, Fig. 5"),
+        Claim.above(
+            "the largest angle stays above 0 (degrees at the end)",
+            float(largest[-1]),
+            1e-6,
+            source="Example 35, Fig. 5",
+        ),
         Claim.below(
             "it hardly changes while the last hundredth of the loss is fitted (largest over smallest)",
             float(np.max(late) / np.min(late)),
             1.5,
-            ours=True,
+            source=OURS,
         ),
-        Claim.below("the loss never rises (largest step up)", float(np.max(np.diff(losses))), 1e-15),
+        Claim.below("the loss never rises (largest step up)", float(np.max(np.diff(losses))), 1e-15, source=OURS),
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: BundleRun, folder: Path) -> tuple[Path, ...]:
     """Loss and angle, on a logarithmic and on a linear axis of iterations."""
     from reluflow.viz.panels import Curve, Panel, Scale, plot_panels
     from reluflow.viz.saving import save_figure
 
-    rows: tuple[tuple[str, str], ...] = (("losses", "training loss"), ("largest", "largest angle in $J_+$ (degrees)"))
+    rows = ((results.losses, "training loss"), (results.largest, "largest angle in $J_+$ (degrees)"))
     axes: tuple[Scale, ...] = ("log", "linear")
     panels = [
-        Panel(
-            label, "iteration", "", [Curve(results["iterations"], results[name], look=i)], x_scale=axis, y_scale="log"
-        )
-        for i, (name, label) in enumerate(rows)
+        Panel(label, "iteration", "", [Curve(results.iterations, values, look=i)], x_scale=axis, y_scale="log")
+        for i, (values, label) in enumerate(rows)
         for axis in axes
     ]
     return (save_figure(plot_panels(panels, columns=2, panel_size=(3.9, 2.7)), folder / "fig5.png"),)

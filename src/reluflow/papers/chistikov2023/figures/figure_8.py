@@ -1,41 +1,24 @@
 """Figure 8: the same three measures in a fixed dimension, for three widths.
 
-The paper repeats Figure 7 in dimension 1024 for m = 25, 50 and 200 neurons (Tables 7 to 12): the angles fall like the
-scale and the nuclear norm tends to 1, whatever the width. Here the training is the exact flow and the dimension is 64.
+The paper repeats Figure 7 in dimension 1024 for $m = 25$, 50 and 200 neurons (Tables 7 to 12): the angles fall like
+the scale and the nuclear norm tends to 1, whatever the width. Here the training is the exact flow.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from reluflow.papers.chistikov2023.figures.scales_figure import AVERAGE, LARGEST, NUCLEAR, ScalesRow, scales_figure
+from reluflow.papers.chistikov2023.figures.scales_run import Settings
 
-from reluflow.experiments.store import Results
-from reluflow.papers.chistikov2023.figures.scales_figure import draw_scales, norm_claims, slope_claims
-from reluflow.papers.chistikov2023.figures.scales_run import Settings, compute
-from reluflow.papers.claim import Claim
-from reluflow.papers.figure import PaperFigure
-
-
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
-    """Slope 1 of both angles at every width, rank one at the end."""
-    return (
-        *slope_claims(settings, results, "largest", "of the largest angle"),
-        *slope_claims(settings, results, "average", "of the average angle"),
-        *norm_claims(results),
-    )
-
-
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
-    """Three rows: largest angle, average angle, nuclear norm."""
-    rows = ("largest", "average", "nuclear")
-    return draw_scales(settings, results, folder / "fig8.png", rows=rows, label=lambda d, width: f"m = {width}")
-
-
-FIGURE = PaperFigure(
+FIGURE = scales_figure(
     "chistikov2023/fig8",
     __doc__,
-    Settings(dimensions=(4,), powers=(4, 6, 8, 10), seeds=(0, 1, 2), widths=(10, 25)),
-    Settings(dimensions=(64,), powers=(2, 4, 6, 8, 10, 12), seeds=(0, 1, 2, 3, 4), widths=(25, 50, 200)),
-    compute,
-    claims,
-    draw,
+    (
+        ScalesRow(LARGEST, "Fig. 8, Tables 7 and 8"),
+        ScalesRow(AVERAGE, "Fig. 8, Tables 9 and 10"),
+        ScalesRow(NUCLEAR, "Fig. 8, Tables 11 and 12"),
+    ),
+    lambda d, width: f"m = {width}",
+    quick=Settings(dimensions=(4,), powers=(4, 6, 8, 10), seeds=(0, 1, 2), widths=(10, 25)),
+    full=Settings(dimensions=(64,), powers=(2, 4, 6, 8, 10, 12), seeds=(0, 1, 2, 3, 4), widths=(25, 50, 200)),
+    reduced="dimension 64 where the paper has 1,024, and every second of its scales",
 )

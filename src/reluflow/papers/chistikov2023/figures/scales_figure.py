@@ -3,80 +3,142 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.papers.chistikov2023.figures.scales_run import KINDS, Settings, last_factors, medians
-from reluflow.papers.claim import Claim
+from reluflow.arrays import FloatArray
+from reluflow.papers.chistikov2023.figures.scales_run import KINDS, ScaleEnds, Settings, compute, last_factors, medians
+from reluflow.papers.claim import OURS, Claim
+from reluflow.papers.figure import PaperFigure
 
-LABELS = {
-    "largest": "largest angle in $J_+$ (degrees), median",
-    "average": "average angle in $J_+$ (degrees), median",
-    "nuclear": "nuclear norm of W, median",
-}
+if TYPE_CHECKING:
+    from reluflow.viz.panels import Curve
+
 SLOPE = 0.04  # of the factor 4.00 that the tables print
 
 
-def slope_claims(settings: Settings, results: Results, name: str, what: str) -> tuple[Claim, ...]:
+@dataclass(frozen=True)
+class EndMeasure:
+    """One row of a figure: what it is in words and on its axis, where its values are, and the level they tend to."""
+
+    words: str
+    label: str
+    of: Callable[[ScaleEnds], FloatArray]
+    limit: float | None = None
+
+
+LARGEST = EndMeasure("of the largest angle", "largest angle in $J_+$ (degrees), median", lambda ends: ends.largest)
+AVERAGE = EndMeasure("of the average angle", "average angle in $J_+$ (degrees), median", lambda ends: ends.average)
+NUCLEAR = EndMeasure("of the nuclear norm", "nuclear norm of $W$, median", lambda ends: ends.nuclear, limit=1.0)
+
+
+@dataclass(frozen=True)
+class ScalesRow:
+    """A measure and where the paper has its numbers."""
+
+    measure: EndMeasure
+    source: str
+
+
+def scales_figure(
+    key: str,
+    about: str | None,
+    rows: tuple[ScalesRow, ...],
+    label: Callable[[int, int], str],
+    *,
+    quick: Settings,
+    full: Settings,
+    reduced: str,
+) -> PaperFigure[Settings, ScaleEnds]:
+    """A figure of these rows, whose curves `label` names for a dimension and a width."""
+    nuclear = next((row.source for row in rows if row.measure is NUCLEAR), "Fig. 7, Tables 5 and 6")
+
+    def claims(settings: Settings, results: ScaleEnds) -> tuple[Claim, ...]:
+        slopes = [
+            slope_claims(settings, row.measure.of(results), row.measure.words, source=row.source)
+            for row in rows
+            if row.measure.limit is None
+        ]
+        return (*(claim for pair in slopes for claim in pair), *norm_claims(results, source=nuclear))
+
+    def draw(settings: Settings, results: ScaleEnds, folder: Path) -> tuple[Path, ...]:
+        path = folder / f"{key.partition('/')[2]}.png"
+        return draw_scales(settings, results, path, rows=[row.measure for row in rows], label=label)
+
+    return PaperFigure(key, about, quick, full, compute, claims, draw, reduced)
+
+
+def slope_claims(settings: Settings, angles: FloatArray, what: str, *, source: str) -> tuple[Claim, ...]:
     """The medians of an angle fall by 4.00 per factor 4 of the scale, for either kind of data."""
-    factors = last_factors(settings, medians(results, name))
+    factors = last_factors(settings, medians(angles))
     return tuple(
         Claim(
             f"{kind}: at the smallest scales the median {what} falls by 4.00 per factor 4 of the scale",
             bool(np.all(np.abs(factors[i] - 4.0) < SLOPE)),
             tuple(round(float(x), 4) for x in factors[i]),
             f"{4 - SLOPE:g} to {4 + SLOPE:g} at every size",
+            source=source,
         )
         for i, kind in enumerate(KINDS)
     )
 
 
-def norm_claims(results: Results) -> tuple[Claim, ...]:
+def norm_claims(results: ScaleEnds, *, source: str) -> tuple[Claim, ...]:
     """At the smallest scale the network has rank one and squared norm 2."""
-    nuclear, squared = medians(results, "nuclear")[..., -1], medians(results, "squared")[..., -1]
+    nuclear, squared = medians(results.nuclear)[..., -1], medians(results.squared)[..., -1]
     return (
         Claim.below(
-            "at the smallest scale the network has rank one: median nuclear norm of W, distance to 1",
+            "at the smallest scale the network has rank one: median nuclear norm of $W$, distance to 1",
             float(np.max(np.abs(nuclear - 1.0))),
             0.01,
+            source=source,
         ),
         Claim.below(
             "and the squared norm of all weights is 2: median, distance to 2",
             float(np.max(np.abs(squared - 2.0))),
             0.01,
+            source=OURS,
         ),
     )
 
 
 def draw_scales(
-    settings: Settings, results: Results, path: Path, *, rows: Sequence[str], label: Callable[[int, int], str]
+    settings: Settings, results: ScaleEnds, path: Path, *, rows: Sequence[EndMeasure], label: Callable[[int, int], str]
 ) -> tuple[Path, ...]:
     """One row of panels per measure, one column per kind: medians with all draws behind them."""
-    from reluflow.viz.panels import Curve, Panel, plot_panels
+    from reluflow.viz.panels import Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
     panels = []
-    for row, name in enumerate(rows):
+    for row, measure in enumerate(rows):
         for i, kind in enumerate(KINDS):
-            curves = []
-            for j, (d, width) in enumerate(settings.sizes):
-                values = results[name][i, j]
-                curves += [
-                    Curve(settings.scales, one, "" if j or k else "each draw, thin", look=j, is_faint=True)
-                    for k, one in enumerate(values)
-                ]
-                curves.append(Curve(settings.scales, np.median(values, axis=0), label(d, width), look=j, kind="marked"))
+            levels = [] if measure.limit is None else [Guide(measure.limit, f"limit, {measure.limit:g}", look=7)]
             panels.append(
                 Panel(
                     f"({'abcdef'[2 * row + i]}) {kind}",
                     "scale $\\lambda$",
-                    LABELS[name],
-                    curves,
+                    measure.label,
+                    _curves(settings, measure.of(results)[i], label),
+                    levels=levels,
                     x_scale="log",
-                    y_scale="linear" if name == "nuclear" else "log",
-                    legend="upper left" if name == "nuclear" else "lower right",
+                    y_scale="log",
+                    legend="lower right" if measure.limit is None else "upper left",
                 )
             )
     return (save_figure(plot_panels(panels, columns=2, panel_size=(3.9, 3.0)), path),)
+
+
+def _curves(settings: Settings, measured: FloatArray, label: Callable[[int, int], str]) -> list[Curve]:
+    """For each size a thin line per draw and the marked line of the medians."""
+    from reluflow.viz.panels import Curve
+
+    curves = []
+    for look, ((d, width), values) in enumerate(zip(settings.sizes, measured, strict=True)):
+        for k, one in enumerate(values):
+            name = "" if look or k else "each draw, thin"
+            curves.append(Curve(settings.scales, one, name, look=look, is_faint=True))
+        curves.append(Curve(settings.scales, np.median(values, axis=0), label(d, width), look=look, kind="marked"))
+    return curves

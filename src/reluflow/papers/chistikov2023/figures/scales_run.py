@@ -8,12 +8,10 @@ from functools import partial
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.papers.chistikov2023.figures.draws import angles, draw, largest_angle, nuclear_norm, squared_norm, trained
+from reluflow.papers.workbench import Workbench
 
 KINDS = ("centred", "uncentred")
-MEASURES = ("largest", "average", "nuclear", "squared")
 
 
 @dataclass(frozen=True)
@@ -36,41 +34,63 @@ class Settings:
         return np.asarray(4.0 ** -np.array(self.powers, dtype=float))
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class ScaleEnds:
+    """Measures at the end of training: of one draw, an entry for each scale; of all, over kind, size, draw and scale.
+
+    Parameters
+    ----------
+    largest, average
+        Of the angles between two neurons of J_+, in degrees.
+    nuclear, squared
+        Nuclear norm of W, squared norm of all weights.
+    """
+
+    largest: FloatArray
+    average: FloatArray
+    nuclear: FloatArray
+    squared: FloatArray
+
+
+def compute(settings: Settings, workbench: Workbench) -> ScaleEnds:
     """Largest and average angle within J_+, nuclear and squared norm at the end: over kind, size, draw and scale."""
     shape = (len(KINDS), len(settings.sizes), len(settings.seeds), len(settings.powers))
-    results = {name: np.zeros(shape) for name in MEASURES}
-    total, done = int(np.prod(shape[:3])), 0
-    for i, kind in enumerate(KINDS):
-        for j, (d, width) in enumerate(settings.sizes):
-            for k, seed in enumerate(settings.seeds):
-                workbench.progress(done / total, f"{kind}, d = {d}, m = {width}, draw {seed}")
-                found = workbench.piece(
+    found: list[ScaleEnds] = []
+    for kind in KINDS:
+        for d, width in settings.sizes:
+            for seed in settings.seeds:
+                words = f"{kind}, d = {d}, m = {width}, draw {seed}"
+                workbench.progress(len(found) / int(np.prod(shape[:3])), words)
+                ends = workbench.piece(
                     f"{kind}-{d}-{width}-{seed}",
+                    ScaleEnds,
                     partial(_ends, kind, d, width, seed, settings.powers),
                     settings=(kind, d, width, seed, settings.powers),
                 )
-                for name in MEASURES:
-                    results[name][i, j, k] = found[name]
-                done += 1
-    return dict(results)
+                found.append(ends)
+    return ScaleEnds(
+        largest=np.array([ends.largest for ends in found]).reshape(shape),
+        average=np.array([ends.average for ends in found]).reshape(shape),
+        nuclear=np.array([ends.nuclear for ends in found]).reshape(shape),
+        squared=np.array([ends.squared for ends in found]).reshape(shape),
+    )
 
 
-def _ends(kind: str, d: int, width: int, seed: int, powers: tuple[int, ...]) -> Results:
+def _ends(kind: str, d: int, width: int, seed: int, powers: tuple[int, ...]) -> ScaleEnds:
     trial = draw(seed, d=d, width=width, centred=kind == "centred")
     ends = [trained(trial, -power * float(np.log(4.0))).network for power in powers]
     groups = [end.w[trial.group] for end in ends]
-    return {
-        "largest": np.array([largest_angle(group) for group in groups]),
-        "average": np.array([np.mean(angles(group)) if len(group) > 1 else 0.0 for group in groups]),
-        "nuclear": np.array([nuclear_norm(end) for end in ends]),
-        "squared": np.array([squared_norm(end) for end in ends]),
-    }
+    return ScaleEnds(
+        largest=np.array([largest_angle(group) for group in groups]),
+        average=np.array([np.mean(angles(group)) if len(group) > 1 else 0.0 for group in groups]),
+        nuclear=np.array([nuclear_norm(end) for end in ends]),
+        squared=np.array([squared_norm(end) for end in ends]),
+    )
 
 
-def medians(results: Results, name: str) -> FloatArray:
-    """Medians over the draws, as the paper has them: over kind, size and scale."""
-    return np.asarray(np.median(results[name], axis=2))
+def medians(measure: FloatArray) -> FloatArray:
+    """Medians of a measure over the draws, as the paper has them: over kind, size and scale."""
+    return np.asarray(np.median(measure, axis=2))
 
 
 def last_factors(settings: Settings, values: FloatArray) -> FloatArray:

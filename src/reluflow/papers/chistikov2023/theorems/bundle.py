@@ -15,6 +15,7 @@ from reluflow.theory.elsewhere import definition
 from reluflow.theory.evidence import Evidence, computed_once
 
 _START = 1e-8  # length of the bundle where the limit path begins; the path is right up to this, relative
+_STIFF = 1e3  # quotient of the fastest and the slowest rate from which on explicit steps crawl
 _NEAR = 1e-6  # distance of the bundle and the teacher where it ends: below it coordinates lose their digits
 
 
@@ -168,9 +169,10 @@ def limit_path(here: Scene, *, num_times: int = 60) -> LimitPath:
 
     half.terminal = near.terminal = True  # type: ignore[attr-defined]  # SciPy reads it off the function
     passes = [lambda _, gap, k=k: float(gap[k]) for k in range(len(nu) - 1)]
-    settings: dict[str, Any] = {"method": "DOP853", "rtol": 1e-12, "dense_output": True}
-    start = _START * (basis.T @ here.gamma) / here.speed
     slowest = float(np.min(np.linalg.eigvals(here.H + np.outer(here.teacher, here.gamma)).real))
+    method = "DOP853" if eta[0] < _STIFF * slowest else "LSODA"
+    settings: dict[str, Any] = {"method": method, "rtol": 1e-12, "dense_output": True}
+    start = _START * (basis.T @ here.gamma) / here.speed
     growth = solve(
         lambda _, position: velocity(position, eta * (nu - position)),
         (0.0, -20.0 * np.log(_START) / here.speed),
@@ -226,4 +228,4 @@ def bundles(evidence: Evidence) -> list[Bundle]:
     return [bundle_of(here, s) for s in evidence.run.snapshots if s.time >= start]
 
 
-SET_S = definition("chistikov2023:S", "Sec. 5", Bundle.slack, "the set S, with the slack of its constraints")
+SET_S = definition("chistikov2023:S", "Sec. 5", Bundle.slack, "the set $S$, with the slack of its constraints")

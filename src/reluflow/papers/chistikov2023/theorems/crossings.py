@@ -9,7 +9,7 @@ from reluflow.papers.chistikov2023.paper import EXAMPLE, SETTING
 from reluflow.papers.chistikov2023.theorems.hypotheses import DATA_AND_START
 from reluflow.papers.chistikov2023.theorems.scene import scene
 from reluflow.theory.comparison import Comparison, Level, Values, none_of
-from reluflow.theory.elsewhere import left_out, part
+from reluflow.theory.elsewhere import part
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.measures import AtLeast, AtMost, Constants
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
@@ -43,7 +43,7 @@ def _one_way(evidence: Evidence) -> Comparison:
         waiting = set(np.flatnonzero(np.sign(here.X @ here.z[j]) == -here.signs[j]).tolist())
         wrong += len(samples) - len(set(samples)) + len(waiting ^ set(samples))
         total += len(waiting)
-    return none_of(wrong, total=total, detail=f"{wrong} of {total} crossings are not one each of I_-s(z)")
+    return none_of(wrong, total=total, detail=f"{wrong} of {total} crossings are not one each of $I_{{-s}}(z)$")
 
 
 def _times_between(evidence: Evidence) -> Values:
@@ -58,10 +58,10 @@ PROP_2 = Theorem(
     "not have inside; a negative one loses those it had; at each crossing it meets one sample alone.",
     hypotheses=DATA_AND_START,
     conclusions=(
-        Conclusion("one-way", "each sample of I_-s(z) is met once, no other is", _one_way, Level.EXACT),
+        Conclusion("one-way", "each sample of $I_{-s}(z)$ is met once, no other is", _one_way, Level.EXACT),
         Conclusion(
             "one-at-a-time",
-            "0 < tau^1 < ... < tau^n_j",
+            r"$0 < \tau^1 < \dots < \tau_j^{n_j}$",
             AtLeast(_times_between, 1e-14, empty="no neuron meets a sample"),
             Level.EXACT,
         ),
@@ -133,14 +133,14 @@ PROP_14 = Theorem(
         ),
         Conclusion(
             "direction",
-            "(x): the unit vector at T_0",
-            AtMost(_direction_gaps, 1e-8, words="unit vectors at T_0 agree to {measured:.2g}"),
+            "(x): the unit vector at $T_0$",
+            AtMost(_direction_gaps, 1e-8, words="unit vectors at $T_0$ agree to {measured:.2g}"),
             Level.EXACT,
         ),
         Conclusion(
             "norm",
-            "Prop. 13: the norm at T_0",
-            AtMost(_norm_gaps, 1e-8, words="ln|alpha| at T_0 agrees to {measured:.2g}"),
+            "Prop. 13: the norm at $T_0$",
+            AtMost(_norm_gaps, 1e-8, words=r"$\ln|\alpha|$ at $T_0$ agrees to {measured:.2g}"),
             Level.EXACT,
         ),
     ),
@@ -151,10 +151,3 @@ PROP_14 = Theorem(
     departs="Held against `geometry.align_until`, which goes from one hyperplane to the next by Lorentz boosts.",
 )
 PROP_13 = part("chistikov2023:prop13", "Prop. 13", PROP_14, "the norm of a yardstick")
-PROP_11 = left_out(
-    "chistikov2023:prop11", "Prop. 11", "elementary facts on gamma_I and alpha, used by the recursion of Prop. 14"
-)
-PROP_12 = left_out(
-    "chistikov2023:prop12", "Prop. 12", "continuity and one-sided limits, used by the recursion of Prop. 14"
-)
-COR_15 = left_out("chistikov2023:cor15", "Cor. 15", "Assumption 1(iv) fails for a null set of starts only")

@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
 from reluflow.papers.chistikov2023.paper import EXAMPLE, SETTING
 from reluflow.papers.chistikov2023.theorems.hypotheses import DATA_AND_START, EPSILON, SMALL, constants, own_scale
 from reluflow.papers.chistikov2023.theorems.scene import Scene, scene
@@ -31,12 +30,12 @@ def _gamma_gap(evidence: Evidence) -> float:
 PROP_16 = Theorem(
     "chistikov2023:prop16",
     Reference("chistikov2023", "Prop. 16"),
-    "gamma = H v* = sum of eta_k nu_k* u_k.",
+    r"$\gamma = H v^* = \sum_k \eta_k \nu_k^* u_k$.",
     hypotheses=DATA_AND_START,
     conclusions=(
         Conclusion(
             "gamma",
-            "gamma = sum eta_k nu_k* u_k",
+            r"$\gamma = \sum_k \eta_k \nu_k^* u_k$",
             AtMost(_gamma_gap, 1e-12, words="relative distance {measured:.2g}"),
             Level.EXACT,
         ),
@@ -60,25 +59,9 @@ def _yardsticks(evidence: Evidence) -> Yardsticks:
     return Yardsticks(scene(evidence).yardsticks)
 
 
-def _largest_eigenvalue(evidence: Evidence) -> float:
-    return float(scene(evidence).eta[0])
-
-
-def _square_of_largest(evidence: Evidence) -> float:
-    """Delta^2."""
-    return scene(evidence).Delta ** 2
-
-
-def _eigenvalue_ratios(evidence: Evidence) -> FloatArray:
-    """eta_{k+1}/eta_k."""
-    here = scene(evidence)
-    return np.asarray(here.eta[1:] / here.eta[:-1])
-
-
-def _ratio_bound(evidence: Evidence) -> float:
-    here = scene(evidence)
-    d = here.X.shape[1]
-    return float((1.0 - here.delta / ((d - 1) * here.Delta)) ** 2)
+def _ratio_bound(here: Scene) -> float:
+    """(1 - delta/((d - 1) Delta))^2."""
+    return float((1.0 - here.delta / ((here.X.shape[1] - 1) * here.Delta)) ** 2)
 
 
 def _log_rooms(evidence: Evidence) -> Iterator[float]:
@@ -139,37 +122,44 @@ def _approach_bound(evidence: Evidence) -> float:
 
 def _data_constants(evidence: Evidence) -> Constants:
     here = scene(evidence)
-    return {"delta": here.delta, "Delta": here.Delta, "delta_terms": list(here.delta_terms)}
+    return {
+        "delta": here.delta,
+        "Delta": here.Delta,
+        "delta_terms": list(here.delta_terms),
+        "eta_1": float(here.eta[0]),
+        "Delta_squared": here.Delta**2,
+        "eta_ratios": (here.eta[1:] / here.eta[:-1]).tolist(),
+        "eta_ratio_bound": _ratio_bound(here),
+    }
 
 
 PROP_17 = Theorem(
     "chistikov2023:prop17",
     Reference("chistikov2023", "Prop. 17"),
-    "Elementary bounds by delta and Delta: the eigenvalues and their ratios, |gamma_I|, angles at crossings, the last "
-    "crossing time 4 n ln n/delta^3, and how fast a yardstick approaches the sample it meets.",
+    r"Elementary bounds by $\delta$ and $\Delta$: the eigenvalues and their ratios, $|\gamma_I|$, angles at "
+    r"crossings, the last crossing time $4 n\,\ln n/\delta^3$, and how fast a yardstick approaches the sample it "
+    r"meets.",
     hypotheses=DATA_AND_START,
     conclusions=(
-        Conclusion("largest", "(i) eta_1 <= Delta^2", AtMost(_largest_eigenvalue, _square_of_largest)),
         Conclusion(
-            "ratio", "(ii) eta_{k+1}/eta_k <= (1 - delta/((d-1) Delta))^2", AtMost(_eigenvalue_ratios, _ratio_bound)
-        ),
-        Conclusion(
-            "pulls", "(iii) delta^(5/2) |I|/(sqrt 2 n) <= |gamma_I| <= Delta^2 |I|/n, delta^2 <= |gamma|", _pulls
+            "pulls",
+            r"(iii) $\delta^{5/2} |I|/(\sqrt{2} n) \le |\gamma_I| \le \Delta^2 |I|/n$, $\delta^2 \le |\gamma|$",
+            _pulls,
         ),
         Conclusion(
             "positive",
-            "(iv) J_+: artanh cos phi < ln(2/delta) at crossings",
+            r"(iv) $J_+$: $\operatorname{artanh}\,\cos\varphi < \ln(2/\delta)$ at crossings",
             AtMost(partial(_artanh_cosines, sign=1), _log_two_over_delta, empty="no such neuron meets a sample"),
         ),
         Conclusion(
             "negative",
-            "(v) J_-: the same where stages start",
+            "(v) $J_-$: the same where stages start",
             AtMost(partial(_artanh_cosines, sign=-1), _log_two_over_delta, empty="no such neuron meets a sample"),
         ),
-        Conclusion("last", "(vi) tau_j^n_j < 4 n ln n/delta^3", AtMost(_last_crossing, _last_crossing_bound)),
+        Conclusion("last", r"(vi) $\tau_j^{n_j} < 4 n\,\ln n/\delta^3$", AtMost(_last_crossing, _last_crossing_bound)),
         Conclusion(
             "approach",
-            "(vii) |cos(alpha, x)| >= (2 delta^4/3n)(tau - t)",
+            r"(vii) $|\cos(\alpha, x)| \ge (2 \delta^4/(3n)) (\tau - t)$",
             AtLeast(_approaches, _approach_bound, empty="no neuron meets a sample"),
         ),
     ),
@@ -177,7 +167,10 @@ PROP_17 = Theorem(
     record=_yardsticks,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E12: the proof of (i) prints max |x_i|^2 = Delta^2; it is at most that.",
+    erratum=r"E12: the proof of (i) prints $\max|x_i|^2 = \Delta^2$; it is at most that.",
+    departs=r"(i) $\eta_1 \le \Delta^2$ and (ii) $\eta_{k+1}/\eta_k \le (1 - \delta/((d - 1) \Delta))^2$ hold for any "
+    r"samples by the definitions of $\delta$ and $\Delta$, so that nothing could refute them; both sides are among the "
+    "constants.",
 )
 
 # Proposition 18 -------------------------------------------------------------------------------------------------------
@@ -196,9 +189,10 @@ def _third_of_phase(evidence: Evidence) -> float:
 PROP_18 = Theorem(
     "chistikov2023:prop18",
     Reference("chistikov2023", "Prop. 18"),
-    "T_0 < T_1/3: all crossings are done in the first third of [0, T_1], T_1 = eps ln(1/lambda)/|gamma|.",
+    r"$T_0 < T_1/3$: all crossings are done in the first third of $[0, T_1]$, "
+    r"$T_1 = \varepsilon\,\ln(1/\lambda)/|\gamma|$.",
     hypotheses=SMALL,
-    conclusions=(Conclusion("early", "T_0 < T_1/3", AtMost(_alignment_time, _third_of_phase)),),
+    conclusions=(Conclusion("early", "$T_0 < T_1/3$", AtMost(_alignment_time, _third_of_phase)),),
     constants=constants,
     parameters=(EPSILON,),
     record=scene,

@@ -60,24 +60,24 @@ def _least_gradient_ratio(evidence: Evidence) -> float:
 LEMMA_32 = Theorem(
     "chistikov2023:lemma32",
     Reference("chistikov2023", "Lemma 32"),
-    "Let T_2 be the first time with nu_1 >= nu_1*/2. Before, |V| < 1/2; from then on |V| > |gamma|/(4 eta_1) and "
-    "|grad L|^2 > (2 eta_d |gamma|/(5 eta_1)) L.",
+    r"Let $T_2$ be the first time with $\nu_1 \ge \nu_1^*/2$. Before, $|V| < 1/2$; from then on "
+    r"$|V| > |\gamma|/(4 \eta_1)$ and $|\nabla L|^2 > (2 \eta_d |\gamma|/(5 \eta_1)) L$.",
     hypotheses=RUNS,
     conclusions=(
         Conclusion(
             "small",
-            "(i) |V| < 1/2 on [T_1, T_2]",
-            AtMost(_lengths_before, 0.5, without="no snapshot between T_1 and T_2"),
+            "(i) $|V| < 1/2$ on $[T_1, T_2]$",
+            AtMost(_lengths_before, 0.5, without="no snapshot between $T_1$ and $T_2$"),
         ),
         Conclusion(
             "large",
-            "(iii) |V| > |gamma|/(4 eta_1) from T_2 on",
-            AtLeast(_lengths_after, _least_length, without="no snapshot after T_2"),
+            r"(iii) $|V| > |\gamma|/(4 \eta_1)$ from $T_2$ on",
+            AtLeast(_lengths_after, _least_length, without="no snapshot after $T_2$"),
         ),
         Conclusion(
             "gradient",
-            "(iv) |grad L|^2 > (2 eta_d |gamma|/(5 eta_1)) L from T_2 on",
-            AtLeast(_gradient_ratios, _least_gradient_ratio, without="no snapshot after T_2"),
+            r"(iv) $|\nabla L|^2 > (2 \eta_d |\gamma|/(5 \eta_1)) L$ from $T_2$ on",
+            AtLeast(_gradient_ratios, _least_gradient_ratio, without="no snapshot after $T_2$"),
         ),
     ),
     constants=constants,
@@ -107,24 +107,26 @@ def _latest_escape(evidence: Evidence) -> float:
 def _decays(evidence: Evidence) -> Comparison:
     """Largest ln L - ln of the bound from T_2 on, T_2 taken as the last snapshot before it."""
     here, before, after = scene(evidence), _before(evidence), _after(evidence)
-    require(before and after, "snapshots before and after T_2")
+    require(before and after, "snapshots before and after $T_2$")
     start, losses = before[-1].time, {s.time: s.loss for s in evidence.run.snapshots}
     rate = 0.4 * here.delta**4 / here.Delta**2
     worst = max(
         float(np.log(losses[b.time])) - float(np.log(0.5 * here.Delta**2)) + rate * (b.time - start) for b in after
     )
-    return at_most(worst, 0.0, detail=f"ln L is at least {-worst:.4g} below the bound")
+    return at_most(worst, 0.0, detail=rf"$\ln L$ is at least {-worst:.4g} below the bound")
 
 
 THM_6 = Theorem(
     "chistikov2023:thm6",
     Reference("chistikov2023", "Thm 6"),
-    "There is a T_2 < ln(1/lambda) (4 + eps) d Delta^2/delta^6 from which on the loss is below (Delta^2/2) exp(-0.4 "
-    "(t - T_2) delta^4/Delta^2).",
+    r"There is a $T_2 < \ln(1/\lambda) (4 + \varepsilon) d \Delta^2/\delta^6$ from which on the loss is below "
+    r"$(\Delta^2/2)\,\exp(-0.4 (t - T_2) \delta^4/\Delta^2)$.",
     hypotheses=RUNS,
     conclusions=(
-        Conclusion("escape", "T_2 < ln(1/lambda) (4 + eps) d Delta^2/delta^6", AtMost(_escape, _latest_escape)),
-        Conclusion("decay", "L(T_2 + t) < (Delta^2/2) exp(-0.4 t delta^4/Delta^2)", _decays),
+        Conclusion(
+            "escape", r"$T_2 < \ln(1/\lambda) (4 + \varepsilon) d \Delta^2/\delta^6$", AtMost(_escape, _latest_escape)
+        ),
+        Conclusion("decay", r"$L(T_2 + t) < (\Delta^2/2)\,\exp(-0.4 t \delta^4/\Delta^2)$", _decays),
     ),
     constants=constants,
     predictions=predicted_path,
@@ -133,6 +135,7 @@ THM_6 = Theorem(
     log_scale=own_scale,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E1: the proof takes |V(T_1)| to be of order lambda, it is of order lambda^2; the statement stands.",
-    departs="T_2 lies between two snapshots; each conclusion takes the end that is worse for it.",
+    erratum=r"E1: the proof takes $|V(T_1)|$ to be of order $\lambda$, it is of order $\lambda^2$; the statement "
+    r"stands.",
+    departs="$T_2$ lies between two snapshots; each conclusion takes the end that is worse for it.",
 )

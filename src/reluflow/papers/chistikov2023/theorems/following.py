@@ -16,7 +16,7 @@ from reluflow.papers.chistikov2023.theorems.phase_one import (
     until_end,
 )
 from reluflow.papers.chistikov2023.theorems.scene import scene
-from reluflow.theory.comparison import Comparison, Level, Values, fitted_slope, none_of, require, worst_compared
+from reluflow.theory.comparison import Comparison, Level, Source, Values, fitted_slope, none_of, require, worst_compared
 from reluflow.theory.elsewhere import part
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
@@ -31,7 +31,9 @@ def below_power(
     log_bound = exponent * scene(evidence).log_scale
     words = f"{what} {{measured:.2g}}, bound exp({log_bound:.4g}), rounding {rounding}"
     bound = float(np.exp(log_bound))
-    return worst_compared(found, "at_most", bound, allowance=allowance, words=words, empty="no recorded time up to T_1")
+    return worst_compared(
+        found, "at_most", bound, allowance=allowance, words=words, empty="no recorded time up to $T_1$"
+    )
 
 
 # Lemma 3 --------------------------------------------------------------------------------------------------------------
@@ -109,7 +111,7 @@ def latest_difference(evidence: Evidence) -> float | None:
 def _times(evidence: Evidence) -> Comparison:
     largest = require(latest_difference(evidence), "the run does not meet the samples of the yardsticks")
     exponent, room = _difference_exponent(evidence), TIMES * scene(evidence).alignment_time
-    words, rounding = "largest |t - tau| is", f"{TIMES:g} relative"
+    words, rounding = r"largest $|t - \tau|$ is", f"{TIMES:g} relative"
     return below_power(evidence, largest, exponent, words, allowance=room, rounding=rounding)
 
 
@@ -124,33 +126,35 @@ def _order_of_times(evidence: Evidence) -> Values:
 LEMMA_3 = Theorem(
     "chistikov2023:lemma3",
     Reference("chistikov2023", "Lemma 3, Lemma 21"),
-    "Until T_1 every neuron of J_+ and J_- meets the samples of its yardstick in order, at times that differ by at "
-    "most lambda^(1 - 2 eps), under forces and in directions that differ by as little.",
+    r"Until $T_1$ every neuron of $J_+$ and $J_-$ meets the samples of its yardstick in order, at times that "
+    r"differ by at most $\lambda^{1 - 2 \varepsilon}$, under forces and in directions that differ by as little.",
     hypotheses=RUNS,
     conclusions=(
         Conclusion("order", "(i), (ii) the samples met are those of the yardstick", _order, Level.EXACT),
         Conclusion(
             "force",
-            "(iii) |gamma_I - g_j| <= lambda^(2 - eps)",
+            r"(iii) $|\gamma_I - g_j| \le \lambda^{2 - \varepsilon}$",
             AtLeast(
                 _force_rooms,
                 0.0,
-                words="|gamma_I - g| is below lambda^(2 - eps) by lambda^{measured:.4g}",
+                words=r"$|\gamma_I - g|$ is below $\lambda^{{2 - \varepsilon}}$ by $\lambda$ to the power "
+                r"{measured:.4g}",
                 empty="no neuron meets a sample",
             ),
         ),
-        Conclusion("direction", "(iv) unit alpha - unit w is at most lambda^(1 - 2 eps)", _follows),
-        Conclusion("times", "(v) |tau - t| <= lambda^(1 - 2 eps)", _times),
+        Conclusion("direction", r"(iv) $|\alpha/|\alpha| - w/|w||$ is at most $\lambda^{1 - 2 \varepsilon}$", _follows),
+        Conclusion("times", r"(v) $|\tau - t| \le \lambda^{1 - 2 \varepsilon}$", _times),
         Conclusion(
             "times-order",
-            "(v) |tau - t| is of order 1 - 2 eps or more",
+            r"(v) $|\tau - t|$ is of order $1 - 2 \varepsilon$ or more",
             AtLeast(
                 _order_of_times,
                 _difference_exponent,
-                words="|t - tau| falls like lambda^{measured:.4g}",
+                words=r"$|t - \tau|$ falls like $\lambda$ to the power {measured:.4g}",
                 empty="no neuron meets a sample",
             ),
             Level.SCALING,
+            Source.RELUFLOW,
         ),
     ),
     constants=constants,
@@ -179,7 +183,7 @@ def _all_inside(evidence: Evidence) -> Comparison:
     """Pairs of a neuron of J_+ and a sample that is not inside from T_0 to T_1."""
     here = scene(evidence)
     states = [s for s in until_end(evidence) if s.time >= here.alignment_time]
-    require(states, "no snapshot between T_0 and T_1")
+    require(states, "no snapshot between $T_0$ and $T_1$")
     outside = sum(int(np.sum(here.X @ s.network.w[here.positive].T <= 0.0)) for s in states)
     return none_of(outside, total=len(states) * len(here.positive) * len(here.y))
 
@@ -204,22 +208,22 @@ def _alignment_exponent(evidence: Evidence) -> float:
 
 
 def _aligned(evidence: Evidence) -> Comparison:
-    largest, room = require(misalignment(evidence), "no snapshot at T_1"), ROUNDING**2
+    largest, room = require(misalignment(evidence), "no snapshot at $T_1$"), ROUNDING**2
     exponent = _alignment_exponent(evidence)
-    return below_power(evidence, largest, exponent, "largest 1 - cos is", allowance=room, rounding=f"{room:g}")
+    return below_power(evidence, largest, exponent, r"largest $1 - \cos$ is", allowance=room, rounding=f"{room:g}")
 
 
 def _order_of_alignment(evidence: Evidence) -> float:
     """Slope of ln(1 - cos) in ln lambda over the sweep."""
     pairs = [(scene(e).log_scale, misalignment(e)) for e in evidence.sweep]
     found = [(log_scale, value) for log_scale, value in pairs if value is not None and value > 0.0]
-    require(len(found) >= 2, "two scales of the sweep with a snapshot at T_1")
+    require(len(found) >= 2, "two scales of the sweep with a snapshot at $T_1$")
     return fitted_slope([log_scale for log_scale, _ in found], np.log([value for _, value in found]))
 
 
 def _norm(evidence: Evidence) -> Comparison:
     """|ln |alpha_j| - ln |w_j/lambda|| of J_+ at T_1."""
-    here, end = scene(evidence), require(_at_end(evidence), "no snapshot at T_1")
+    here, end = scene(evidence), require(_at_end(evidence), "no snapshot at $T_1$")
     logs = log_norms(end.network) - here.log_scale
     gaps = [abs(here.yardsticks[int(j)].log_norm_at(end.time) - float(logs[j])) for j in here.positive]
     exponent, room = 1.0 - 3.0 * evidence.parameter("epsilon"), 1e-9 + 1e-13 * abs(here.log_scale)
@@ -229,19 +233,26 @@ def _norm(evidence: Evidence) -> Comparison:
 LEMMA_5 = Theorem(
     "chistikov2023:lemma5",
     Reference("chistikov2023", "Lemma 5, Lemma 23"),
-    "From the last crossing to T_1 every neuron of J_+ has all samples inside; at T_1 it points along gamma up to 1 - "
-    "cos <= lambda^eps, and its norm is that of its yardstick.",
+    r"From the last crossing to $T_1$ every neuron of $J_+$ has all samples inside; at $T_1$ it points along "
+    r"$\gamma$ up to $1 - \cos \le \lambda^\varepsilon$, and its norm is that of its yardstick.",
     hypotheses=RUNS,
     conclusions=(
-        Conclusion("inside", "all samples are inside from T_0 to T_1", _all_inside, Level.EXACT),
-        Conclusion("aligned", "(iii) cos(w_j, gamma) >= 1 - lambda^eps at T_1", _aligned),
+        Conclusion("inside", "all samples are inside from $T_0$ to $T_1$", _all_inside, Level.EXACT),
+        Conclusion("aligned", r"(iii) $\cos(w_j, \gamma) \ge 1 - \lambda^\varepsilon$ at $T_1$", _aligned),
         Conclusion(
             "aligned-order",
-            "(iii) 1 - cos is of order eps or more",
-            AtLeast(_order_of_alignment, _alignment_exponent, words="1 - cos falls like lambda^{measured:.4g}"),
+            r"(iii) $1 - \cos$ is of order $\varepsilon$ or more",
+            AtLeast(
+                _order_of_alignment,
+                _alignment_exponent,
+                words=r"$1 - \cos$ falls like $\lambda$ to the power {measured:.4g}",
+            ),
             Level.SCALING,
+            Source.RELUFLOW,
         ),
-        Conclusion("norm", "(iv) |ln|alpha_j| - ln|w_j/lambda|| <= lambda^(1 - 3 eps) at T_1", _norm),
+        Conclusion(
+            "norm", r"(iv) $|\ln|\alpha_j| - \ln|w_j/\lambda|| \le \lambda^{1 - 3 \varepsilon}$ at $T_1$", _norm
+        ),
     ),
     constants=constants,
     parameters=(EPSILON,),

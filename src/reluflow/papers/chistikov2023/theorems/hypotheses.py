@@ -50,7 +50,9 @@ def _start(evidence: Evidence) -> Comparison:
     boundary = float(np.min(np.abs(network.w @ unit.T) / lengths[:, None]))
     along = [float(np.sin(here.yardsticks[int(j)].starts[0])) for j in here.negative]
     margin = min(boundary - ON_BOUNDARY, *along, np.inf)
-    words = f"|J+| = {len(here.positive)}, |J-| = {len(here.negative)}, smallest cosine with a sample {boundary:.3g}"
+    words = (
+        f"$|J_+|$ = {len(here.positive)}, $|J_-|$ = {len(here.negative)}, smallest cosine with a sample {boundary:.3g}"
+    )
     return positive(margin if len(here.positive) else -1.0, words)
 
 
@@ -76,7 +78,7 @@ def _small_scale(evidence: Evidence) -> Comparison:
         return undecided("not judged without Assumption 1, on whose numbers the bound rests")
     here = scene(evidence)
     needed = here.largest_log_scale(evidence.parameter("epsilon"))
-    words = f"ln lambda = {here.log_scale:.6g}, at most {needed:.6g} asked for; delta = {here.delta:.4g}"
+    words = rf"$\ln\lambda$ = {here.log_scale:.6g}, at most {needed:.6g} asked for; $\delta$ = {here.delta:.4g}"
     return judgement(here.log_scale <= needed, needed - here.log_scale, words)
 
 
@@ -89,14 +91,14 @@ def own_scale(evidence: Evidence) -> float:
     return min(needed * (1.0 + 1e-12) - here.log_scale, 0.0)
 
 
-MEAN_SQUARE = Hypothesis("mean", "the loss is (1/2n) sum of squares", _mean_square, is_setting=True)
+MEAN_SQUARE = Hypothesis("mean", "the loss is $1/(2n)$ times the sum of squares", _mean_square, is_setting=True)
 SPANNING = assumed(SPANNING_UNIT_TEACHER)
 START = Hypothesis(
-    "chistikov-a1ii", "J+ is not empty, no neuron is on a boundary, none of J- points along gamma", _start
+    "chistikov-a1ii", r"$J_+$ is not empty, no neuron is on a boundary, none of $J_-$ points along $\gamma$", _start
 )
 SINGLE_CROSSINGS = Hypothesis("chistikov-a1iv", "no yardstick meets two samples at once", _single_crossings)
 SMALL_SCALE = Hypothesis(
-    "chistikov-a2", "lambda <= (m n^(9 n Delta^2/delta^3))^(-3/epsilon)", _small_scale, is_regime=True
+    "chistikov-a2", r"$\lambda \le (m n^{9 n \Delta^2/\delta^3})^{-3/\varepsilon}$", _small_scale, is_regime=True
 )
 
 STATED_FOR = (SQUARE_LOSS, RELU, MEAN_SQUARE, BALANCED)

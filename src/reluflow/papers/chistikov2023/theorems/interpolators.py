@@ -119,7 +119,7 @@ class Interpolation:
         starts = rng.normal(size=(NUM_STARTS, len(members)))
 
         def height(x: FloatArray) -> float:
-            return -pair_at(np.exp(x)).value
+            return -pair_at(np.exp(x - np.max(x))).value  # only the shares count
 
         ends = [minimize(height, start, **method).x for start in starts]
         return max((pair_at(np.exp(x - np.max(x))) for x in ends), key=lambda pair: pair.value)

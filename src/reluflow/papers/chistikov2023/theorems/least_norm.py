@@ -19,7 +19,7 @@ from reluflow.papers.chistikov2023.theorems.interpolators import (
     interpolation,
 )
 from reluflow.theory.comparison import Comparison, at_most, judgement, none_of, require, undecided
-from reluflow.theory.elsewhere import definition, left_out, part
+from reluflow.theory.elsewhere import definition, part
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.hypotheses import RELU, SQUARE_LOSS, TWO_NEURONS_OR_MORE
 from reluflow.theory.measures import AtMost, Constants, Quantities
@@ -31,7 +31,7 @@ ALONG = 1e-6  # distance of two unit vectors that are the same
 
 def _square(evidence: Evidence) -> Comparison:
     n, d = evidence.dataset.X.shape
-    return judgement(n == d, float(-abs(n - d)), f"n = {n}, d = {d}")
+    return judgement(n == d, float(-abs(n - d)), f"$n$ = {n}, $d$ = {d}")
 
 
 def _acute(evidence: Evidence) -> Comparison:
@@ -59,24 +59,24 @@ def criterion(evidence: Evidence) -> tuple[float, bool]:
 
 def _has_sign(evidence: Evidence, *, wanted: int) -> Comparison:
     if not _is_posed(evidence):
-        return undecided("not judged without n = d samples of one teacher")
+        return undecided("not judged without $n = d$ samples of one teacher")
     if evidence.dataset.d > MAX_DIMENSION:
-        return undecided(f"not searched for d = {evidence.dataset.d}, above {MAX_DIMENSION}")
+        return undecided(f"not searched for $d$ = {evidence.dataset.d}, above {MAX_DIMENSION}")
     value, is_sure = criterion(evidence)
     if not is_sure:
         return undecided(f"the largest value found is {value:.6g}, but the search over three or more is not exhaustive")
-    return judgement(wanted * value > 0.0, wanted * value, f"M = {value:.8g}")
+    return judgement(wanted * value > 0.0, wanted * value, f"$M$ = {value:.8g}")
 
 
 SQUARE_DATA = (
     SQUARE_LOSS,
     RELU,
-    Hypothesis("square-data", "Assumption 3: n = d", _square),
+    Hypothesis("square-data", "Assumption 3: $n = d$", _square),
     SPANNING,
     Hypothesis("acute", "the labels are those of one neuron within 90 degrees of every sample", _acute),
 )
-NEGATIVE_CRITERION = Hypothesis("criterion", "M < 0", partial(_has_sign, wanted=-1))
-POSITIVE_CRITERION = Hypothesis("criterion", "M > 0", partial(_has_sign, wanted=1))
+NEGATIVE_CRITERION = Hypothesis("criterion", "$M < 0$", partial(_has_sign, wanted=-1))
+POSITIVE_CRITERION = Hypothesis("criterion", "$M > 0$", partial(_has_sign, wanted=1))
 
 
 def _numbers(about: Interpolation) -> Constants:
@@ -99,7 +99,9 @@ def _no_better(evidence: Evidence) -> Comparison:
     """Largest gain of a unit neuron for the multipliers of the teacher: 1 at the teacher itself."""
     gains = evidence.recorded(Interpolation).gains
     require(gains.is_exact, "the patterns are too many to enumerate")
-    words = f"largest gain {gains.upper:.12g}, so every interpolator has |theta|^2 >= {2.0 / gains.upper:.10g}"
+    words = (
+        rf"largest gain {gains.upper:.12g}, so every interpolator has $|\theta|^2$ at least {2.0 / gains.upper:.10g}"
+    )
     return at_most(gains.upper, 1.0, allowance=GAIN, detail=words)
 
 
@@ -116,11 +118,11 @@ def _only_one(evidence: Evidence) -> Comparison:
 THM_8I = Theorem(
     "chistikov2023:thm8i",
     Reference("chistikov2023", "Thm 8(i)"),
-    "If n = d and M < 0, the balanced rank-one networks of the teacher are all the interpolators of least norm, "
-    "|theta|^2 = 2.",
+    r"If $n = d$ and $M < 0$, the balanced rank-one networks of the teacher are all the interpolators of least "
+    r"norm, $|\theta|^2 = 2$.",
     hypotheses=(*SQUARE_DATA, TWO_NEURONS_OR_MORE, NEGATIVE_CRITERION),
     conclusions=(
-        Conclusion("least", "no interpolator has |theta|^2 < 2", _no_better),
+        Conclusion("least", r"no interpolator has $|\theta|^2 < 2$", _no_better),
         Conclusion("only", "all neurons of an interpolator of least norm are along the teacher", _only_one),
     ),
     constants=_constants,
@@ -128,16 +130,11 @@ THM_8I = Theorem(
     setting=SETTING,
     example="chistikov-minimal",
     erratum="E6: Example 37 breaks Assumption 1(iii); the proof needs Assumption 1(i) and acute angles only.",
-    departs="M is searched for over pairs of cones, its sign sure for d <= 3 or where the inverse Gram matrix "
-    "decides; the conclusion is measured on the dual, by enumeration of patterns.",
+    departs=r"$M$ is searched for over pairs of cones, its sign sure for $d \le 3$ or where the inverse Gram "
+    r"matrix decides; the conclusion is measured on the dual, by enumeration of patterns.",
 )
-ASM_3 = part("chistikov2023:asm3", "Assumption 3", THM_8I, "n = d, m > 1, M not 0")
+ASM_3 = part("chistikov2023:asm3", "Assumption 3", THM_8I, r"$n = d$, $m > 1$, $M \ne 0$")
 REMARK_38III = part("chistikov2023:remark38iii", "Remark 38(iii)", THM_8I, "Theorem 8 needs Assumption 1(i) only")
-REMARK_38I = left_out(
-    "chistikov2023:remark38i",
-    "Remark 38(i)",
-    "a lower bound on the norm of interpolators that the dual of Theorem 8 sharpens",
-)
 
 # Theorem 8(ii) --------------------------------------------------------------------------------------------------------
 
@@ -163,7 +160,7 @@ def _residuals(evidence: Evidence) -> FloatArray:
 def _shorter(evidence: Evidence) -> Comparison:
     xi, network = _xi(evidence), evidence.recorded(TwoNeurons).network
     square = float(np.sum(network.w**2) + np.sum(network.a**2))
-    return at_most(square, 2.0 - xi**2, allowance=1e-12, detail=f"|theta|^2 = {square:.10g}, xi = {xi:.6g}")
+    return at_most(square, 2.0 - xi**2, allowance=1e-12, detail=rf"$|\theta|^2$ = {square:.10g}, $\xi$ = {xi:.6g}")
 
 
 def _balanced_square(evidence: Evidence) -> float:
@@ -175,7 +172,7 @@ def _balanced_square(evidence: Evidence) -> float:
 THM_8II = Theorem(
     "chistikov2023:thm8ii",
     Reference("chistikov2023", "Thm 8(ii)"),
-    "If n = d and M > 0, no balanced rank-one network of the teacher has least norm: two neurons do better.",
+    "If $n = d$ and $M > 0$, no balanced rank-one network of the teacher has least norm: two neurons do better.",
     hypotheses=(*SQUARE_DATA, TWO_NEURONS_OR_MORE, POSITIVE_CRITERION),
     conclusions=(
         Conclusion(
@@ -183,11 +180,11 @@ THM_8II = Theorem(
             "the two neurons of the proof fit the labels",
             AtMost(_residuals, 1e-9, words="largest residual {measured:.2g} on unit samples"),
         ),
-        Conclusion("shorter", "their squared norm is at most 2 - xi^2", _shorter),
+        Conclusion("shorter", r"their squared norm is at most $2 - \xi^2$", _shorter),
         Conclusion(
             "not-least",
             "which is below 2, that of the rank-one networks",
-            AtMost(_balanced_square, 2.0 - 1e-12, words="|theta|^2 = {measured:.10g} once balanced, against 2"),
+            AtMost(_balanced_square, 2.0 - 1e-12, words=r"$|\theta|^2$ = {measured:.10g} once balanced, against 2"),
         ),
     ),
     constants=_constants_of_the_two,
@@ -198,8 +195,8 @@ THM_8II = Theorem(
     erratum="E6: Example 37 breaks Assumption 1(iii); the proof needs Assumption 1(i) and acute angles only.",
     departs="The two neurons are a witness, not the interpolator of least norm.",
 )
-EX_37 = definition("chistikov2023:ex37", "Example 37, M < 0", simplex, "the dataset `chistikov-simplex`")
-EX_37B = definition("chistikov2023:ex37b", "Example 37, M > 0", fan, "the dataset `chistikov-fan`")
+EX_37 = definition("chistikov2023:ex37", "Example 37, $M < 0$", simplex, "the dataset `chistikov-simplex`")
+EX_37B = definition("chistikov2023:ex37b", "Example 37, $M > 0$", fan, "the dataset `chistikov-fan`")
 
 # Claim 36 -------------------------------------------------------------------------------------------------------------
 
@@ -233,9 +230,11 @@ def _active_parts(evidence: Evidence) -> FloatArray:
 CLAIM_36 = Theorem(
     "chistikov2023:claim36",
     Reference("chistikov2023", "Claim 36"),
-    "If M < 0, the part p of a neuron w in the dual basis of samples inside reaches at most |w| along v*.",
+    "If $M < 0$, the part $p$ of a neuron $w$ in the dual basis of samples inside reaches at most $|w|$ along $v^*$.",
     hypotheses=(*SQUARE_DATA, NEGATIVE_CRITERION),
-    conclusions=(Conclusion("part", "|<p, v*>| <= |w|", AtMost(_active_parts, 1.0, allowance=1e-12)),),
+    conclusions=(
+        Conclusion("part", r"$|\langle p, v^*\rangle| \le |w|$", AtMost(_active_parts, 1.0, allowance=1e-12)),
+    ),
     constants=_constants_of_draws,
     record=_unit_neurons,
     setting=SETTING,
@@ -248,7 +247,7 @@ CLAIM_36 = Theorem(
 
 def _plane(evidence: Evidence) -> Comparison:
     d = evidence.dataset.d
-    return judgement(d == 2, float(2 - d), f"d = {d}")
+    return judgement(d == 2, float(2 - d), f"$d$ = {d}")
 
 
 def _largest_value(evidence: Evidence) -> float:
@@ -259,9 +258,9 @@ def _largest_value(evidence: Evidence) -> float:
 REMARK_38 = Theorem(
     "chistikov2023:remark38",
     Reference("chistikov2023", "Remark 38(ii)"),
-    "In the plane M < 0 always.",
-    hypotheses=(*SQUARE_DATA, Hypothesis("plane", "d = 2", _plane)),
-    conclusions=(Conclusion("negative", "M < 0", AtMost(_largest_value, -1e-12, words="M = {measured:.8g}")),),
+    "In the plane $M < 0$ always.",
+    hypotheses=(*SQUARE_DATA, Hypothesis("plane", "$d = 2$", _plane)),
+    conclusions=(Conclusion("negative", "$M < 0$", AtMost(_largest_value, -1e-12, words="$M$ = {measured:.8g}")),),
     constants=_constants,
     record=interpolation,
     setting=SETTING,

@@ -13,7 +13,17 @@ from reluflow.papers.chistikov2023.theorems.bundle import bundle_of, escape_time
 from reluflow.papers.chistikov2023.theorems.hypotheses import EPSILON, RUNS, constants, own_scale
 from reluflow.papers.chistikov2023.theorems.phase_one import LIGHTEST, ROUNDING, log_norms
 from reluflow.papers.chistikov2023.theorems.scene import scene
-from reluflow.theory.comparison import Comparison, Level, Values, at_least, at_most, fitted_slope, nothing, require
+from reluflow.theory.comparison import (
+    Comparison,
+    Level,
+    Source,
+    Values,
+    at_least,
+    at_most,
+    fitted_slope,
+    nothing,
+    require,
+)
 from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
@@ -49,7 +59,7 @@ def _orders(evidence: Evidence, *, of: Callable[[Evidence], float]) -> Values:
     return [fitted_slope([scene(e).log_scale for e in evidence.sweep], np.log(values))]
 
 
-ONE_NEURON = "J+ holds one neuron"
+ONE_NEURON = "$J_+$ holds one neuron"
 
 # Lemma 34 -------------------------------------------------------------------------------------------------------------
 
@@ -73,6 +83,11 @@ def _ratio_bound(evidence: Evidence) -> float:
     return float(np.exp(evidence.parameter("epsilon") / 3.0 * log_scale)) * -log_scale
 
 
+def _ratio_rounding(evidence: Evidence) -> float:
+    """What is lost of logarithms: their own size, |ln lambda|, times the spacing of doubles, beside that of a run."""
+    return RATIOS + 16.0 * float(np.finfo(float).eps) * abs(scene(evidence).log_scale)
+
+
 def _third_of_epsilon(evidence: Evidence) -> float:
     return evidence.parameter("epsilon") / 3.0
 
@@ -85,30 +100,32 @@ def _norms(evidence: Evidence) -> Constants:
 LEMMA_34 = Theorem(
     "chistikov2023:lemma34",
     Reference("chistikov2023", "Lemma 34"),
-    "The ratios of the norms of J_+ at the end are those of their yardsticks, up to lambda^(eps/3) ln(1/lambda).",
+    r"The ratios of the norms of $J_+$ at the end are those of their yardsticks, up to "
+    r"$\lambda^{\varepsilon/3}\,\ln(1/\lambda)$.",
     hypotheses=RUNS,
     conclusions=(
         Conclusion(
             "ratios",
-            "|w_j|/|w_j'| at the end is lim |alpha_j|/|alpha_j'|",
+            r"$|w_j|/|w_{j'}|$ at the end is $\lim|\alpha_j|/|\alpha_{j'}|$",
             AtMost(
                 _ratio_gaps,
                 _ratio_bound,
-                allowance=RATIOS,
-                words=f"logarithms of ratios differ by {{measured:.2g}}, bound {{bound:.2g}}, rounding {RATIOS:g}",
+                allowance=_ratio_rounding,
+                words="logarithms of ratios differ by {measured:.2g}, bound {bound:.2g}, or rounding",
                 empty=ONE_NEURON,
             ),
         ),
         Conclusion(
             "ratios-order",
-            "the difference is of order eps/3 or more",
+            r"the difference is of order $\varepsilon/3$ or more",
             AtLeast(
                 partial(_orders, of=ratio_gap),
                 _third_of_epsilon,
-                words="the difference falls like lambda^{measured:.4g}",
+                words=r"the difference falls like $\lambda$ to the power {measured:.4g}",
                 empty=ONE_NEURON,
             ),
             Level.SCALING,
+            Source.RELUFLOW,
         ),
     ),
     constants=constants,
@@ -119,7 +136,7 @@ LEMMA_34 = Theorem(
     setting=SETTING,
     example=EXAMPLE,
     erratum="E2: the proof takes Lemma 28(ix) backwards; with the decay of Lemma 32 the statement stands.",
-    departs="The end is 50 times the slowest time constant after T_2.",
+    departs="The end is 50 times the slowest time constant after $T_2$.",
 )
 
 # Theorem 7 ------------------------------------------------------------------------------------------------------------
@@ -187,50 +204,58 @@ def _log_growths_of_others(evidence: Evidence) -> Values:
 def _others(evidence: Evidence) -> Comparison:
     here = scene(evidence)
     if len(here.positive) == len(here.z):
-        return nothing("all neurons are in J+")
+        return nothing("all neurons are in $J_+$")
     shown = np.concatenate([np.ravel(gaps) for gaps in _log_growths_of_others(evidence)])
-    worst = float(np.max(require(shown, "a run in which the other neurons do not underflow beside J+")))
-    return at_most(worst, 0.0, allowance=1e-9, detail=f"largest |w_j|/(lambda |z_j|) is {np.exp(worst):.6g}")
+    worst = float(np.max(require(shown, "a run in which the other neurons do not underflow beside $J_+$")))
+    return at_most(worst, 0.0, allowance=1e-9, detail=rf"largest $|w_j|/(\lambda|z_j|)$ is {np.exp(worst):.6g}")
 
 
 THM_7 = Theorem(
     "chistikov2023:thm7",
     Reference("chistikov2023", "Thm 7"),
-    "The loss of the limit is 0, and as lambda -> 0 the limit is a balanced rank-one network: all of J_+ along the "
-    "teacher with squared norms that sum to 1, every other neuron 0.",
+    r"The loss of the limit is 0, and as $\lambda \to 0$ the limit is a balanced rank-one network: all of $J_+$ "
+    r"along the teacher with squared norms that sum to 1, every other neuron 0.",
     hypotheses=RUNS,
     conclusions=(
         Conclusion(
             "loss",
             "the loss vanishes",
             AtMost(_last_loss, _vanished, words="loss {measured:.2g} of {evidence.problem.initial_loss:.3g}"),
+            is_asymptotic=True,
         ),
         Conclusion(
-            "teacher", "V reaches the teacher", AtMost(_gap_to_teacher, ROUNDING, words="|V - v*| = {measured:.2g}")
+            "teacher",
+            "$V$ reaches the teacher",
+            AtMost(_gap_to_teacher, ROUNDING, words="$|V - v^*|$ = {measured:.2g}"),
+            is_asymptotic=True,
         ),
         Conclusion(
             "rank-one",
-            "cos(w_j, v*) > 1 - 4 lambda^eps on J_+",
+            r"$\cos(w_j, v^*) > 1 - 4 \lambda^\varepsilon$ on $J_+$",
             AtMost(
                 _misalignment,
                 _four_powers,
                 allowance=ROUNDING**2,
-                words=f"largest 1 - cos(w_j, v*) is {{measured:.2g}}, bound {{bound:.2g}}, rounding {ROUNDING**2:g}",
+                words=rf"largest $1 - \cos(w_j, v^*)$ is {{measured:.2g}}, bound {{bound:.2g}}, rounding "
+                rf"{ROUNDING**2:g}",
             ),
         ),
         Conclusion(
             "rank-one-order",
-            "the angle with v* is of order eps/2 or more",
+            r"the angle with $v^*$ is of order $\varepsilon/2$ or more",
             AtLeast(
                 partial(_orders, of=_angle),
                 _half_of_epsilon,
-                words="the largest angle with v* falls like lambda^{measured:.4g}",
+                words=r"the largest angle with $v^*$ falls like $\lambda$ to the power {measured:.4g}",
                 empty=ONE_NEURON,
             ),
             Level.SCALING,
+            Source.RELUFLOW,
         ),
-        Conclusion("sum", "1 <= sum of |w_j|^2 over J_+ < 1/(1 - 4 lambda^eps)", _sum),
-        Conclusion("others", "all other neurons have |w_j| <= lambda |z_j|", _others),
+        Conclusion(
+            "sum", r"$1 \le \sum_{j \in J_+} |w_j|^2 < 1/(1 - 4 \lambda^\varepsilon)$", _sum, is_asymptotic=True
+        ),
+        Conclusion("others", r"all other neurons have $|w_j| \le \lambda|z_j|$", _others),
     ),
     constants=constants,
     predictions=_norms,
@@ -239,8 +264,8 @@ THM_7 = Theorem(
     log_scale=own_scale,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E3, E12: a finite integral of |dtheta/dt|^2 gives no limit, the exponential decay of L does.",
-    departs="The end is 50 times the slowest time constant after T_2. Where the other neurons underflow beside J_+ "
-    "they are looked at in the runs at larger scales only.",
+    erratum=r"E3, E12: a finite integral of $|d\theta/dt|^2$ gives no limit, the exponential decay of $L$ does.",
+    departs="The end is 50 times the slowest time constant after $T_2$. Where the other neurons underflow beside "
+    "$J_+$ they are looked at in the runs at larger scales only.",
     diagnosed=DataHypotheses(losses=("square",), leaks="relu"),
 )

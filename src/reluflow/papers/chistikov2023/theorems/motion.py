@@ -7,7 +7,6 @@ import numpy as np
 from reluflow.papers.chistikov2023.paper import EXAMPLE, SETTING
 from reluflow.papers.chistikov2023.theorems.hypotheses import STATED_FOR
 from reluflow.theory.comparison import Level, Values
-from reluflow.theory.elsewhere import left_out
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.measures import AtLeast, AtMost, Quantities
@@ -47,27 +46,28 @@ def _above_floor(evidence: Evidence) -> Values:
 PROP_1 = Theorem(
     "chistikov2023:prop1",
     Reference("chistikov2023", "Prop. 1(ii)"),
-    "A balanced start keeps a_j = s_j |w_j|, never 0, with a_j(t)^2 >= a_j(0)^2 exp(-2 t sqrt(2 L(0)) max |x_i|).",
+    r"A balanced start keeps $a_j = s_j |w_j|$, never 0, with "
+    r"$a_j(t)^2 \ge a_j(0)^2\,\exp(-2 t \sqrt{2 L(0)}\,\max|x_i|)$.",
     hypotheses=STATED_FOR,
     conclusions=(
         Conclusion(
             "balance",
-            "a_j = s_j |w_j|",
-            AtMost(_imbalances, BALANCED_TO, words="largest relative |a_j - s_j |w_j|| is {measured:.2g}"),
+            "$a_j = s_j |w_j|$",
+            AtMost(_imbalances, BALANCED_TO, words="largest relative $|a_j - s_j |w_j||$ is {measured:.2g}"),
             Level.EXACT,
         ),
         Conclusion(
             "floor",
-            "a_j(t)^2 >= a_j(0)^2 exp(-2 t sqrt(2 L(0)) max |x_i|)",
-            AtLeast(_above_floor, 0.0, allowance=1e-10, words="ln a_j^2 is at least {measured:.3g} above the bound"),
+            r"$a_j(t)^2 \ge a_j(0)^2\,\exp(-2 t \sqrt{2 L(0)}\,\max|x_i|)$",
+            AtLeast(
+                _above_floor, 0.0, allowance=1e-10, words=r"$\ln a_j^2$ is at least {measured:.3g} above the bound"
+            ),
         ),
     ),
     constants=Quantities({"rate": shrinking_rate}),
     plan=_plan,
     setting=SETTING,
     example=EXAMPLE,
-    departs="Part (i), the velocities, is how the flow is made.",
+    holds_for_descent=True,
+    departs="Part (i), the velocities, is how the flow is made; Prop. 9 and Cor. 10 judge them.",
 )
-PROP_9 = left_out("chistikov2023:prop9", "Prop. 9", "dL/dt = -|dtheta/dt|^2, cited there from others")
-
-COR_10 = left_out("chistikov2023:cor10", "Cor. 10", "polar form of Prop. 1(i)")

@@ -110,27 +110,29 @@ def _log_output_bound(evidence: Evidence) -> float:
 LEMMA_19 = Theorem(
     "chistikov2023:lemma19",
     Reference("chistikov2023", "Lemma 19, Claim 20"),
-    "On [0, T_1] |w_j| < 2 |z_j| lambda^(1 - eps t/T_1); norms grow on J_+ and shrink on J_-, for the outputs stay "
-    "below 4 m Delta^3 lambda^(2 - 2 eps).",
+    r"On $[0, T_1]$, $|w_j| < 2 |z_j| \lambda^{1 - \varepsilon t/T_1}$; norms grow on $J_+$ and shrink on $J_-$, "
+    r"for the outputs stay below $4 m \Delta^3 \lambda^{2 - 2 \varepsilon}$.",
     hypotheses=RUNS,
     conclusions=(
-        Conclusion("growth", "|w_j| < 2 |z_j| lambda^(1 - eps t/T_1)", _growth),
+        Conclusion("growth", r"$|w_j| < 2 |z_j| \lambda^{1 - \varepsilon t/T_1}$", _growth),
         Conclusion(
             "monotone",
-            "s_j d|w_j|/dt >= 0",
+            r"$s_j d|w_j|/dt \ge 0$",
             AtMost(
                 _moves_back,
                 0.0,
                 allowance=ROUNDING,
-                words="largest move of ln|w_j| against s_j is {measured:.2g}",
+                words=r"largest move of $\ln|w_j|$ against $s_j$ is {measured:.2g}",
                 without="two snapshots of the first phase",
             ),
         ),
         Conclusion(
             "outputs",
-            "|h(x_i)| < 4 m Delta^3 lambda^(2 - 2 eps)",
+            r"$|h(x_i)| < 4 m \Delta^3 \lambda^{2 - 2 \varepsilon}$",
             AtMost(
-                _log_largest_outputs, _log_output_bound, words="ln max|h| = {measured:.6g} against at most {bound:.6g}"
+                _log_largest_outputs,
+                _log_output_bound,
+                words=r"$\ln\,\max|h|$ = {measured:.6g} against at most {bound:.6g}",
             ),
         ),
     ),
@@ -157,7 +159,7 @@ def _late(evidence: Evidence) -> list[Snapshot]:
 
 def _lengths_when_aligned(evidence: Evidence) -> FloatArray:
     """|w_j(T_0)|/(lambda |z_j|) of J_-."""
-    here, late = scene(evidence), require(_late(evidence), "no snapshot from T_0 on")
+    here, late = scene(evidence), require(_late(evidence), "no snapshot from $T_0$ on")
     start = here.log_scale + np.log(np.linalg.norm(here.z[here.negative], axis=1))
     return np.asarray(np.exp(log_norms(late[0].network)[here.negative] - start))
 
@@ -165,39 +167,41 @@ def _lengths_when_aligned(evidence: Evidence) -> FloatArray:
 def _moves_of_the_dead(evidence: Evidence) -> Values:
     """|w_j(t) - w_j(T_0)|/|w_j(T_0)| of J_- from T_0 on."""
     here, late = scene(evidence), _late(evidence)
-    require(len(late) >= 2, "two snapshots from T_0 on")
+    require(len(late) >= 2, "two snapshots from $T_0$ on")
     first = late[0].network
     for snapshot in late[1:]:
-        factor = np.exp(snapshot.network.log_scale - first.log_scale)
-        gap = np.linalg.norm(factor * snapshot.network.w - first.w, axis=1) / np.linalg.norm(first.w, axis=1)
-        yield gap[here.negative]
+        w, start = snapshot.network.w[here.negative], first.w[here.negative]
+        logs = snapshot.network.log_scale - first.log_scale + np.log(np.linalg.norm(w, axis=1))
+        sizes = np.exp(logs - np.log(np.linalg.norm(start, axis=1)))  # of two records of different scales
+        units = w / np.linalg.norm(w, axis=1)[:, None]
+        yield np.linalg.norm(sizes[:, None] * units - start / np.linalg.norm(start, axis=1)[:, None], axis=1)
 
 
 LEMMA_4 = Theorem(
     "chistikov2023:lemma4",
     Reference("chistikov2023", "Lemma 4"),
-    "Every neuron of J_- is at T_0 no longer than at the start, and does not move from then on.",
+    "Every neuron of $J_-$ is at $T_0$ no longer than at the start, and does not move from then on.",
     hypotheses=RUNS,
     conclusions=(
         Conclusion(
             "shrunk",
-            "|w_j(T_0)| <= lambda |z_j|",
+            r"$|w_j(T_0)| \le \lambda|z_j|$",
             AtMost(
                 _lengths_when_aligned,
                 1.0,
                 allowance=1e-10,
-                words="largest |w_j|/(lambda |z_j|) is {measured:.6g}",
-                empty="J- is empty",
+                words=r"largest $|w_j|/(\lambda|z_j|)$ is {measured:.6g}",
+                empty="$J_-$ is empty",
             ),
         ),
         Conclusion(
             "constant",
-            "w_j is constant from T_0 on",
+            "$w_j$ is constant from $T_0$ on",
             AtMost(
                 _moves_of_the_dead,
                 DEAD_STAYS,
                 words="they move by at most {measured:.2g}, relative",
-                empty="J- is empty",
+                empty="$J_-$ is empty",
             ),
             Level.EXACT,
         ),
@@ -208,5 +212,6 @@ LEMMA_4 = Theorem(
     log_scale=own_scale,
     setting=SETTING,
     example=EXAMPLE,
-    departs="Constancy is checked from T_0 on while the record of a dead neuron does not underflow beside the others.",
+    departs="Constancy is checked from $T_0$ on while the record of a dead neuron does not underflow beside the "
+    "others.",
 )

@@ -15,12 +15,12 @@ from reluflow.theory.evidence import Evidence, computed_once
 DELTA_TERMS = (
     "shortest sample",
     "cosine of samples",
-    "gap of sqrt eta",
-    "sqrt eta_d",
+    r"gap of $\sqrt{\eta}$",
+    r"$\sqrt{\eta_d}$",
     "teacher's coordinate",
     "shortest neuron",
-    "cosine at the start, J+",
-    "sine at the start, J-",
+    "cosine at the start, $J_+$",
+    "sine at the start, $J_-$",
     "cosine with a sample on the way",
     "cosine with the first sample lost",
     "shortest stage",
@@ -197,5 +197,5 @@ def scene(evidence: Evidence) -> Scene:
     )
 
 
-DELTA = definition("chistikov2023:delta", "Sec. 3", Scene.delta, "delta, the least of eleven numbers; Delta")
+DELTA = definition("chistikov2023:delta", "Sec. 3", Scene.delta, r"$\delta$, the least of eleven numbers; $\Delta$")
 ASM_2 = definition("chistikov2023:asm2", "Assumption 2", Scene.largest_log_scale, "the scale, as a logarithm")

@@ -16,11 +16,13 @@ ROUNDING = 1e-12  # of |w*|
 
 STRICT_INEQUALITY = (
     "It holds up to a multiple of the step size only (erratum E5): a step undershoots the lower curve where the "
-    "magnitude falls fast, and descent drifts off balance, so that |w| ends a little above |w*|, the limit of the "
+    "magnitude falls fast, and descent drifts off balance, so that $|w|$ ends a little above $|w^*|$, the limit of the "
     "upper curve."
 )
 
-SAMPLE_NOISE = "They are about infinitely many samples; on n of them |w| may leave them by some 2/sqrt(n) of |w*|."
+SAMPLE_NOISE = (
+    r"They are about infinitely many samples; on $n$ of them $|w|$ may leave them by some $2/\sqrt{n}$ of $|w^*|$."
+)
 
 # Indices into `reluflow.viz.panels.LOOKS`. The colours are the paper's: lower bounds green and purple, upper ones
 # orange and red (its captions exchange them, erratum E17).

@@ -1,14 +1,16 @@
-"""Figure 1: how fast one neuron turns to its teacher, and how that depends on depth and size of the start.
+r"""Figure 1: how fast one neuron turns to its teacher, and how that depends on depth and size of the start.
 
-The paper trains a single ReLU neuron under 0, 1 and 2 scalar layers (1L, 2L, 3L) by gradient descent on 10,000 Gaussian
-samples from a small, a medium and a large start (SN, MN, LN: 0.1, 1 and 2 times the teacher's scale) and plots phi, pi
-minus the angle to the teacher, with the bounds of Theorem A.2 (1L) and Theorem 4.2 (2L, 3L). The smallest start is the
-fastest with one layer and the slowest with three; with two layers the size makes no difference.
+The paper trains a single ReLU neuron under 0, 1 and 2 scalar layers (1L, 2L, 3L) by gradient descent on 10,000
+Gaussian samples from a small, a medium and a large start (SN, MN, LN: 0.1, 1 and 2 times the teacher's scale) and
+plots $\varphi$, $\pi$ minus the angle to the teacher, with the bounds of Theorem A.2 (1L) and Theorem 4.2 (2L, 3L).
+The smallest start is the fastest with one layer and the slowest with three; with two layers the size makes no
+difference.
 
-The brown marks are the exact gradient flow on infinitely many samples from the same start: what the theorems are about.
-A second picture has the flow's time from phi = pi/2 to 0.95 pi against the size of the start. The three sizes share one
-direction here, so that they start at the same angle. "N(0, k I)" has k as a standard deviation (erratum E12). The quick
-size has 4,000 samples in dimension 40 (n/d and |w*| are the paper's), ten times the rate and a tenth of the steps.
+The brown marks are the exact gradient flow on infinitely many samples from the same start: what the theorems are
+about. A second picture has the flow's time from $\varphi = \pi/2$ to $0.95 \pi$ against the size of the start. The
+three sizes share one direction here, so that they start at the same angle. "$N(0, k I)$" has $k$ as a standard
+deviation (erratum E12). The quick size has 4,000 samples in dimension 40 ($n/d$ and $|w^*|$ are the paper's), ten
+times the rate and a tenth of the steps.
 """
 
 from __future__ import annotations
@@ -18,8 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.figures.bands import (
     ANGLE_ROOM,
@@ -63,6 +64,7 @@ from reluflow.papers.lee2022.single_neuron import (
     descent_tolerance,
     published_magnitude_range,
 )
+from reluflow.papers.store import Results
 
 TURNED = np.radians(175.0)  # an angle that counts as turned
 
@@ -124,29 +126,32 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
         outside.append(breach / start.teacher_magnitude)
     return (
         Claim.above(
-            f"the bounds of Theorems A.2 and 4.2 hold in all nine panels, n = {settings.n:,} (smallest slack, radians)",
+            f"the bounds of Theorems A.2 and 4.2 hold in all nine panels, $n$ = {settings.n:,} (smallest slack, "
+            f"radians)",
             min(sampled),
             -ANGLE_ROOM,
+            source="Fig. 1; Theorems A.2, 4.2",
         ),
         Claim.above(
-            "they hold along the exact flow from the same starts (smallest slack, relative to pi - phi)",
+            r"they hold along the exact flow from the same starts (smallest slack, relative to $\pi - \varphi$)",
             min(exact),
             -FLOW_ROOM,
-            ours=True,
+            source=OURS,
         ),
         Claim(
-            "they hold for descent at this step size on infinitely many samples, up to 2 eta R^(2q) radians (smallest "
-            "slack, radians)",
+            r"they hold for descent at this step size on infinitely many samples, up to $2 \eta R^{2q}$ radians "
+            r"(smallest slack, radians)",
             all(slack >= -room for slack, room in zip(population, rooms, strict=True)),
             min(population),
             f"at least {-max(rooms):.2g} to {-min(rooms):.2g}, by panel",
-            ours=True,
+            source=OURS,
         ),
         Claim.below(
-            "what they assume, r < |w(T)| < R with the paper's r and R, holds in all nine panels (largest breach over "
-            "|w*|)",
+            "what they assume, $r < |w(T)| < R$ with the paper's $r$ and $R$, holds in all nine panels (largest "
+            "breach over $|w^*|$)",
             max(outside),
             magnitude_room(settings.n),
+            source="App. D.3: the choice of $r$ and $R$",
         ),
     )
 
@@ -157,24 +162,33 @@ def _order(results: Results) -> tuple[Claim, ...]:
     end = np.degrees(np.pi - results["gap"][-1])
     return (
         Claim(
-            "one layer: the smaller the start, the sooner phi exceeds 175 degrees (step for SN, MN, LN)",
+            r"one layer: the smaller the start, the sooner $\varphi$ exceeds 175 degrees (step for SN, MN, LN)",
             bool(one[0] < one[1] < one[2] < np.inf),
             tuple(np.round(one)),
             "increasing",
+            source="Sec. 5.1, Fig. 1(a): “converges very fast”",
         ),
         Claim.below(
             "two layers: the size of the start makes no difference (latest over earliest of SN, MN, LN at 175 degrees, "
             f"less 1; steps {', '.join(f'{step:,.0f}' for step in two)})",
             spread(two),
             0.2,
+            source="Sec. 5.1: for $m = 1$ “independent with magnitude”",
         ),
-        Claim.below("and none at all in the exact flow (the same)", spread(flow[1]), FLOW_ROOM, ours=True),
+        Claim.below("and none at all in the exact flow (the same)", spread(flow[1]), FLOW_ROOM, source=OURS),
         Claim.above(
-            "three layers: the small start is the slowest (how far phi is behind MN and LN at the end, degrees)",
+            r"three layers: the small start is the slowest (how far $\varphi$ is behind MN and LN at the end, "
+            r"degrees)",
             np.min(end[-2:]) - end[-3],
             20.0,
+            source="Sec. 5.1, Fig. 1(g): “slows down the convergence speed”",
         ),
-        Claim.below("and has not turned to the teacher by the end (phi there, degrees)", end[-3], np.degrees(TURNED)),
+        Claim.below(
+            r"and has not turned to the teacher by the end ($\varphi$ there, degrees)",
+            end[-3],
+            np.degrees(TURNED),
+            source=OURS,
+        ),
     )
 
 
@@ -183,26 +197,27 @@ def _law(results: Results) -> tuple[Claim, ...]:
     exponents = np.log(times[:, -1] / times[:, -2]) / np.log(SCALING_STARTS[-1] / SCALING_STARTS[-2])
     judged = [
         Claim.near(
-            f"q = {q}: the time to turn from pi/2 to 0.95 pi goes as v_0^{1 - q:d} (exponent between v_0 = 1e-3 and "
-            f"1e-4; times for v_0 = 1e-1 to 1e-4, v* = 1: {', '.join(f'{time:.4g}' for time in times[row])})",
+            rf"$q$ = {q}: the time to turn from $\pi/2$ to $0.95 \pi$ goes as $v_0$ to the power {1 - q:d} "
+            rf"(exponent between $v_0$ = 1e-3 and 1e-4; times for $v_0$ = 1e-1 to 1e-4, $v^* = 1$: "
+            rf"{', '.join(f'{time:.4g}' for time in times[row])})",
             exponents[row] + 0.0,
             1 - q,
             atol=0.01,
-            ours=True,
+            source=OURS,
         )
         for row, q in enumerate(SCALING_LAYERS)
     ]
     teacher = float(np.sqrt(TEACHER_STDS[2] * DIMENSION))
     start = BalancedNeuron(2, np.sqrt(START_FACTORS[0]) * teacher, phi=0.5 * np.pi, teacher_magnitude=teacher)
     reading = Claim.above(
-        "with k as a variance, as printed, the small start under three layers is not at 175 degrees by step 100,000 "
-        "(step at which the flow from 90 degrees is)",
+        "with $k$ as a variance, as printed, the small start under three layers is not at 175 degrees by step "
+        "100,000 (step at which the flow from 90 degrees is)",
         float(balanced_orbit(start).at_phi(TURNED)[1][0]) / RATES[2],
         STEPS,
         finding=True,
-        why="So k is a standard deviation (erratum E12), as elsewhere here: then the small start is slow, as in the "
-        "paper's panel, and a large one has twice the teacher's norm, as its text says.",
-        ours=True,
+        why="So $k$ is a standard deviation (erratum E12), as elsewhere here: then the small start is slow, as in "
+        "the paper's panel, and a large one has twice the teacher's norm, as its text says.",
+        source=OURS,
     )
     return (*judged, reading)
 
@@ -212,18 +227,18 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
     scale = float(np.sqrt(settings.d / settings.n))
     return (
         Claim.below(
-            "descent at this step size follows the exact flow on infinitely many samples (largest difference of phi, % "
-            "of pi)",
+            r"descent at this step size follows the exact flow on infinitely many samples (largest difference of "
+            r"$\varphi$, % of $\pi$)",
             100.0 * population / np.pi,
             0.02 * settings.rates[0] / RATES[0],
-            ours=True,
+            source=OURS,
         ),
         Claim.below(
-            f"and on n = {settings.n:,} samples, for which sqrt(d/n) = {scale:.2g} (largest difference of phi, "
-            "radians)",
+            rf"and on $n$ = {settings.n:,} samples, for which $\sqrt{{d/n}}$ = {scale:.2g} (largest difference of "
+            rf"$\varphi$, radians)",
             sampled,
             1.5 * scale,
-            ours=True,
+            source=OURS,
         ),
     )
 

@@ -1,9 +1,9 @@
 """Figure 2: the magnitude of one neuron, bounds from its start, and far closer ones rebuilt on the way.
 
-For the runs of Figure 1 with one and two layers (1L, 2L) the paper plots |w(T)| with the bounds of Theorem A.1 (1L) and
-Theorem A.3 (2L): once from the start, and once rebuilt from w(20000). From a small start the magnitude grows; from a
-medium or large one it falls first and grows later. The lower bound follows it at the beginning and the upper bound at
-the end. The less the neuron has still to turn, the closer they are: those rebuilt on the way are much better.
+For the runs of Figure 1 with one and two layers (1L, 2L) the paper plots $|w(T)|$ with the bounds of Theorem A.1 (1L)
+and Theorem A.3 (2L): once from the start, and once rebuilt from $w(20000)$. From a small start the magnitude grows;
+from a medium or large one it falls first and grows later. The lower bound follows it at the beginning and the upper
+bound at the end. The less the neuron has still to turn, the closer they are: those rebuilt on the way are much better.
 
 The brown marks are the exact gradient flow on infinitely many samples from the same start. The run is that of
 Figure 1, computed once for both; at quick size it has ten times the rate and a tenth of the steps, and the bounds are
@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.figures.bands import (
     FLOW_NAME,
@@ -42,6 +41,7 @@ from reluflow.papers.lee2022.figures.bands import (
 from reluflow.papers.lee2022.figures.nine_starts_run import FULL, LAYERS, QUICK, Settings, compute
 from reluflow.papers.lee2022.figures.published_settings import RATES, SHORT_DEPTHS, SHORT_SIZES
 from reluflow.papers.lee2022.single_neuron import BalancedNeuron, Band, magnitude_band, turning_point
+from reluflow.papers.store import Results
 
 COLUMNS = tuple(int(column) for column in np.flatnonzero(LAYERS <= 1))  # explicit bounds exist for q = 0 and 1
 STILL = 2e-3  # of |w*|: a move of the magnitude that nobody sees in the picture
@@ -98,39 +98,44 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
     return (
         Claim.above(
-            f"the bounds from the start hold in all six panels, n = {settings.n:,} (smallest slack over |w*|)",
+            f"the bounds from the start hold in all six panels, $n$ = {settings.n:,} (smallest slack over $|w^*|$)",
             min(slack_of(settings, results, column, 0) for column in COLUMNS),
             -magnitude_room(settings.n),
             why=SAMPLE_NOISE,
+            source="Fig. 2; Theorems A.1, A.3",
         ),
         Claim.above(
-            f"so do those rebuilt at step {settings.rebuilt_at:,} (smallest slack over |w*|)",
+            f"so do those rebuilt at step {settings.rebuilt_at:,} (smallest slack over $|w^*|$)",
             min(slack_of(settings, results, column, row) for column in COLUMNS),
             -magnitude_room(settings.n),
+            source="Fig. 2, caption",
         ),
         Claim.above(
-            "both hold along the exact flow from the same starts (smallest slack over |w*|)",
+            "both hold along the exact flow from the same starts (smallest slack over $|w^*|$)",
             min(flow_slack_of(settings, results, column, begin) for column in COLUMNS for begin in (0, row)),
             -FLOW_ROOM,
-            ours=True,
+            source=OURS,
         ),
         Claim.above(
-            "Theorem A.1 holds for descent at this step size on infinitely many samples (smallest slack over |w*|, 1L)",
+            "Theorem A.1 holds for descent at this step size on infinitely many samples (smallest slack over "
+            "$|w^*|$, 1L)",
             one_layer,
             -ROUNDING,
-            ours=True,
+            source=OURS,
         ),
         Claim.above(
-            "so does Theorem A.3, as a strict inequality (smallest slack over |w*|, 2L)",
+            "so does Theorem A.3, as a strict inequality (smallest slack over $|w^*|$, 2L)",
             two_layers,
             -ROUNDING,
             finding=True,
             why=STRICT_INEQUALITY,
+            source="Theorem A.3",
         ),
         Claim.below(
             "rebuilt bounds are far closer together (largest width over the width at which those from the start end)",
             max(ratios),
             0.6,
+            source="Sec. 5.2: “more tighter range”",
         ),
     )
 
@@ -147,24 +152,28 @@ def _shape(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
     return (
         Claim.below(
-            "from a small start the magnitude grows monotonically (largest decrease over |w*|)",
+            "from a small start the magnitude grows monotonically (largest decrease over $|w^*|$)",
             max(max(move.fall, move.against) for move in small),
             STILL,
+            source="Sec. 3, after Theorem 3.8",
         ),
         Claim.above(
-            "from a medium or large start it falls first and grows later (smaller of the two moves over |w*|)",
+            "from a medium or large start it falls first and grows later (smaller of the two moves over $|w^*|$)",
             min(min(move.fall, move.rise) for move in others),
             0.02,
+            source="App. D.1: “first decreases, and increases to converge”",
         ),
         Claim.below(
-            "and turns only once (largest move against this order over |w*|)",
+            "and turns only once (largest move against this order over $|w^*|$)",
             max(move.against for move in others),
             STILL,
+            source=OURS,
         ),
         Claim.equal(
             "the lower bound is the closer one first and the upper bound later, with one change (panels of six)",
             nearer,
             len(COLUMNS),
+            source="Sec. 5.2, Fig. 2",
         ),
     )
 
@@ -186,24 +195,24 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
     scale = float(np.sqrt(settings.d / settings.n))
     return (
         Claim.below(
-            "descent at this step size follows the exact flow on infinitely many samples (largest difference of |w|, % "
-            "of |w*|)",
+            "descent at this step size follows the exact flow on infinitely many samples (largest difference of "
+            "$|w|$, % of $|w^*|$)",
             100.0 * population,
             0.05 * settings.rates[0] / RATES[0],
-            ours=True,
+            source=OURS,
         ),
         Claim.below(
-            f"and on n = {settings.n:,} samples, for which sqrt(d/n) = {scale:.2g} (largest difference of |w| over "
-            "|w*|)",
+            rf"and on $n$ = {settings.n:,} samples, for which $\sqrt{{d/n}}$ = {scale:.2g} (largest difference of "
+            rf"$|w|$ over $|w^*|$)",
             sampled,
             scale,
-            ours=True,
+            source=OURS,
         ),
         Claim.below(
-            "the smallest magnitude is the one the flow's turning point gives (largest difference over |w*|)",
+            "the smallest magnitude is the one the flow's turning point gives (largest difference over $|w^*|$)",
             max(minima),
             0.5 * scale,
-            ours=True,
+            source=OURS,
         ),
     )
 

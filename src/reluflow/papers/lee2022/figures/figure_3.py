@@ -1,6 +1,6 @@
 """Figure 3: bounds on the magnitude rebuilt four times, each inside the one before.
 
-For one neuron with one layer (rate 6e-4, 30,000 steps) and with two (rate 1e-4, 2,000 steps) the paper draws |w(T)|
+For one neuron with one layer (rate 6e-4, 30,000 steps) and with two (rate 1e-4, 2,000 steps) the paper draws $|w(T)|$
 with the bounds of Theorem A.1 and Theorem A.3 from four points of the run: the start and steps 2,500, 5,000, 7,500, or
 120, 250, 500. The bounds improve as training goes on; from each point the lower one is the better one first and the
 upper one later.
@@ -17,8 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.figures.bands import (
     FLOW_NAME,
@@ -48,6 +47,7 @@ from reluflow.papers.lee2022.single_neuron import (
     rebuilt_magnitude_band,
     turning_point,
 )
+from reluflow.papers.store import Results
 
 LAYERS = (0, 1)
 
@@ -124,36 +124,44 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
     sizes = ", ".join(SIZES)
     return (
         Claim.above(
-            f"all eight pairs of bounds hold, n = {settings.n:,} (smallest slack over |w*|)",
+            f"all eight pairs of bounds hold, $n$ = {settings.n:,} (smallest slack over $|w^*|$)",
             min(slack[""]),
             -magnitude_room(settings.n),
             why=SAMPLE_NOISE,
+            source="Fig. 3, caption",
         ),
         Claim.below(
-            "they improve as training goes on: later ones lie inside earlier ones (largest breach over |w*|)",
+            "they improve as training goes on: later ones lie inside earlier ones (largest breach over $|w^*|$)",
             max(breach),
             magnitude_room(settings.n),
+            source="App. D.1: “improved as training progresses”",
         ),
         Claim.above(
-            f"along the exact flow they hold from {sizes} starts (smallest slack over |w*|)",
+            f"along the exact flow they hold from {sizes} starts (smallest slack over $|w^*|$)",
             min(flow_slack),
             -FLOW_ROOM,
-            ours=True,
+            source=OURS,
         ),
-        Claim.below(f"and are nested from {sizes} starts (largest breach over |w*|)", max(flow_breach), FLOW_ROOM),
+        Claim.below(
+            f"and are nested from {sizes} starts (largest breach over $|w^*|$)",
+            max(flow_breach),
+            FLOW_ROOM,
+            source=OURS,
+        ),
         Claim.above(
-            "Theorem A.1 holds for descent at this step size on infinitely many samples (smallest slack over |w*|, one "
-            "layer)",
+            "Theorem A.1 holds for descent at this step size on infinitely many samples (smallest slack over "
+            "$|w^*|$, one layer)",
             min(one_layer),
             -ROUNDING,
-            ours=True,
+            source=OURS,
         ),
         Claim.above(
-            "so does Theorem A.3, as a strict inequality (smallest slack over |w*|, two layers)",
+            "so does Theorem A.3, as a strict inequality (smallest slack over $|w^*|$, two layers)",
             min(two_layers),
             -ROUNDING,
             finding=True,
             why=STRICT_INEQUALITY,
+            source="Theorem A.3",
         ),
     )
 
@@ -174,15 +182,17 @@ def _shape(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "from each restart the lower bound is the closer one first and the upper one later (restarts of eight)",
             changes,
             8,
+            source="App. D.1: “for each initialization point”",
         ),
-        Claim.equal("and so along the exact flow (restarts of eight)", flow_changes, 8, ours=True),
+        Claim.equal("and so along the exact flow (restarts of eight)", flow_changes, 8, source=OURS),
         Claim.equal(
             "all bounds are convex functions, App. D.1 (convex ones of the curves drawn)",
             convex,
             curves,
             finding=True,
-            why="A bound that begins below its limit is concave with one layer, and with two layers turns concave at "
-            "sqrt((1 - eps)/3) |w*| (erratum E10).",
+            why=r"A bound that begins below its limit is concave with one layer, and with two layers turns concave "
+            r"at $\sqrt{(1 - \varepsilon)/3} |w^*|$ (erratum E10).",
+            source="App. D.1: “convex functions”",
         ),
     )
 
@@ -195,31 +205,31 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
         values, flow = results[f"magnitude_{q}"], results[f"flow_magnitude_{q}"]
         judged.append(
             Claim.near(
-                f"{DEPTHS[q]}: the magnitude turns where the flow's does, the open question of App. D.1 (smallest |w| "
-                f"over |w*|, at step {results[f'steps_{q}'][np.argmin(values)]:,}; flow: step "
-                f"{turn.time / settings.rates[q] if turn else np.nan:,.0f})",
+                f"{DEPTHS[q]}: the magnitude turns where the flow's does, the open question of App. D.1 (smallest "
+                f"$|w|$ over $|w^*|$, at step {results[f'steps_{q}'][np.argmin(values)]:,}; flow: step "
+                f"{(turn.time / settings.rates[q] if turn else np.nan):,.0f})",
                 float(np.min(values)) / norm,
                 turn.neuron.magnitude / norm if turn else np.nan,
                 atol=0.5 * scale,
-                ours=True,
+                source=OURS,
             )
         )
         judged.append(
             Claim.below(
-                f"{DEPTHS[q]}: descent at this step size follows the exact flow on infinitely many samples (largest "
-                "difference of |w|, % of |w*|)",
+                f"{DEPTHS[q]}: descent at this step size follows the exact flow on infinitely many samples "
+                f"(largest difference of $|w|$, % of $|w^*|$)",
                 100.0 * float(np.max(np.abs(results[f"population_magnitude_{q}"] - flow))) / norm,
                 20.0 * settings.rates[q] * max(norm, float(values[0])) ** (2 * q),
-                ours=True,
+                source=OURS,
             )
         )
         judged.append(
             Claim.below(
-                f"{DEPTHS[q]}: and on n = {settings.n:,} samples, for which sqrt(d/n) = {scale:.2g} (largest "
-                "difference of |w| over |w*|)",
+                rf"{DEPTHS[q]}: and on $n$ = {settings.n:,} samples, for which $\sqrt{{d/n}}$ = {scale:.2g} "
+                rf"(largest difference of $|w|$ over $|w^*|$)",
                 float(np.max(np.abs(values - flow))) / norm,
                 scale,
-                ours=True,
+                source=OURS,
             )
         )
     return tuple(judged)

@@ -14,8 +14,6 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.errors import BackendError
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.papers.lee2022.figures.published_settings import (
     DEPTHS,
     DIMENSION,
@@ -40,6 +38,8 @@ from reluflow.papers.lee2022.single_neuron import (
     population_descent,
 )
 from reluflow.papers.lee2022.single_neuron.angle import gap_between
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Workbench
 
 RUN = "lee2022/nine-starts"  # the name both figures keep it under
 LAYERS = np.repeat(np.arange(len(DEPTHS)), len(SIZES))  # q of each column: depth by depth, small to large
@@ -116,7 +116,7 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     for end in ends:
         workbench.progress(done / settings.steps, f"descent on {settings.n:,} samples, step {done:,}")
         stops = steps[(steps > done) & (steps <= end)]
-        kept = shared.piece(f"to-{end}", partial(_chunk, columns, teacher, done, stops), settings=[settings, end])
+        kept = shared.piece(f"to-{end}", dict, partial(_chunk, columns, teacher, done, stops), settings=[settings, end])
         columns.w, columns.v = np.array(kept["w"]), np.array(kept["v"])
         rows.append(kept)
         done = end

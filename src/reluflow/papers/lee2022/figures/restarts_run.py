@@ -8,8 +8,6 @@ from functools import partial
 import numpy as np
 
 from reluflow.errors import BackendError
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.papers.lee2022.figures.published_settings import (
     DEPTHS,
     DIMENSION,
@@ -32,6 +30,8 @@ from reluflow.papers.lee2022.single_neuron import (
     population_descent,
     sample_descent,
 )
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Workbench
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     for q, (rate, steps, restarts) in enumerate(zip(settings.rates, settings.steps, settings.restarts, strict=True)):
         run = RestartSettings(settings.n, settings.d, q, rate, steps, restarts, settings.teacher_std, settings.seed)
         workbench.progress(0.8 * q, f"{DEPTHS[q]}, {steps:,} steps on {settings.n:,} samples")
-        piece = workbench.piece(f"layers-{q}", partial(one_depth, run), settings=run)
+        piece = workbench.piece(f"layers-{q}", dict, partial(one_depth, run), settings=run)
         results |= {f"{name}_{q}": value for name, value in piece.items()}
     return results
 

@@ -3,9 +3,7 @@
 Names load when first used, because some files need SciPy or Numba and the front door must stay light.
 """
 
-from __future__ import annotations
-
-from reluflow.lazy import lazy_names
+import lazy_loader
 
 _HOME = {
     "angle": ("arc_excess", "deficit", "gap_between", "overlap"),
@@ -62,6 +60,5 @@ _HOME = {
     ),
     "random_directions": ("cosine_tail", "cosine_tail_bound", "printed_intermediate_bound"),
 }
-_FILE_OF = {name: file for file, names in _HOME.items() for name in names}
 
-__getattr__, __dir__ = lazy_names(__name__, _FILE_OF)
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs=_HOME)

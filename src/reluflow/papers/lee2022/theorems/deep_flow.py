@@ -70,7 +70,7 @@ def _dead_layer(evidence: Evidence) -> Comparison:
         moved_w = one.w * (1.0 + size * rng.standard_normal(one.w.size))
         moved_v = v * (1.0 + size * rng.standard_normal(v.size))
         outputs.append(np.abs(nested_output(moved_w, moved_v, evidence.dataset.X)))
-    return worst_compared(outputs, "at_most", 0.0, words="largest output with v_2 < 0 is {measured:.3g}, also nearby")
+    return worst_compared(outputs, "at_most", 0.0, words="largest output with $v_2 < 0$ is {measured:.3g}, also nearby")
 
 
 def _unbalanced_plan(evidence: Evidence) -> UnbalancedFlowPlan:
@@ -80,28 +80,29 @@ def _unbalanced_plan(evidence: Evidence) -> UnbalancedFlowPlan:
 PROP_3_5 = Theorem(
     "lee2022:prop3.5",
     Reference("lee2022", "Prop. 3.5"),
-    "From v_k > 0 no scalar layer changes sign, and v_k^2 - |w|^2 is conserved; with some v_k <= 0, k >= 2, the "
-    "output and its gradient vanish identically.",
+    r"From $v_k > 0$ no scalar layer changes sign, and $v_k^2 - |w|^2$ is conserved; with some $v_k \le 0$, "
+    r"$k \ge 2$, the output and its gradient vanish identically.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion(
             "positive",
-            "every v_k stays positive",
-            AtLeast(_positive_layers, TINY, words="the least v_k(t)/v_k(0) is {measured:.4g}"),
+            "every $v_k$ stays positive",
+            AtLeast(_positive_layers, TINY, words="the least $v_k(t)/v_k(0)$ is {measured:.4g}"),
             Level.EXACT,
         ),
-        Conclusion("conserved", "v_k^2 - |w|^2 does not change", AtMost(_conserved, CONSERVED), Level.EXACT),
-        Conclusion("dead", "a negative v_2 makes the output vanish around it", _dead_layer, Level.EXACT),
+        Conclusion("conserved", "$v_k^2 - |w|^2$ does not change", AtMost(_conserved, CONSERVED), Level.EXACT),
+        Conclusion("dead", "a negative $v_2$ makes the output vanish around it", _dead_layer, Level.EXACT),
     ),
     parameters=(
         Parameter("q", 3.0, "number of scalar layers above the neuron, a whole number", low=0.0, high=20.0),
-        Parameter("spread", 1.7, "factor between |w_0| and the layers, up and down in turn", low=0.0),
+        Parameter("spread", 1.7, "factor between $|w_0|$ and the layers, up and down in turn", low=0.0),
         Parameter("relaxations", 8.0, "length of the run in units of the fastest relaxation time", low=0.0),
     ),
     plan=_unbalanced_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E16: at v_k = 0 the velocity is 0, not positive, with s'(0) = 0; the argument needs the limit from above.",
+    erratum="E16: at $v_k = 0$ the velocity is 0, not positive, with $s'(0) = 0$; the argument needs the limit "
+    "from above.",
     departs="The run starts off balance by `spread`, for the statement does not need balance.",
 )
 
@@ -115,15 +116,20 @@ def _stays_balanced(evidence: Evidence) -> FloatArray:
 PROP_3_6 = Theorem(
     "lee2022:prop3.6",
     Reference("lee2022", "Prop. 3.6, Eqs. (9), (10)"),
-    "A balanced start stays balanced, and dv/dt = -v^q (v^(q+1) - V (1-eps))/2, dphi/dt = v^(q-1) V phi sin phi/(2 "
-    "pi).",
+    r"A balanced start stays balanced, and $dv/dt = -v^q (v^{q+1} - V (1 - \varepsilon))/2$, "
+    r"$d\varphi/dt = v^{q-1} V \varphi\,\sin\varphi/(2 \pi)$.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion(
-            "magnitude", "the vector flow's |w| solves Eq. (9)", partial(vector_against, part="magnitude"), Level.EXACT
+            "magnitude",
+            "the vector flow's $|w|$ solves Eq. (9)",
+            partial(vector_against, part="magnitude"),
+            Level.EXACT,
         ),
-        Conclusion("angle", "the vector flow's phi solves Eq. (10)", partial(vector_against, part="gap"), Level.EXACT),
-        Conclusion("balanced", "v_k = |w| for all k and t", AtMost(_stays_balanced, CONSERVED), Level.EXACT),
+        Conclusion(
+            "angle", r"the vector flow's $\varphi$ solves Eq. (10)", partial(vector_against, part="gap"), Level.EXACT
+        ),
+        Conclusion("balanced", "$v_k = |w|$ for all $k$ and $t$", AtMost(_stays_balanced, CONSERVED), Level.EXACT),
         Conclusion("sample-gradient", "the sample's gradient at the start is the population's", sample_gradient),
     ),
     constants=START,
@@ -131,22 +137,27 @@ PROP_3_6 = Theorem(
     plan=vector_flow_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E14: the multi-layer case is q >= 1, with v_0 = |w| in the balance.",
+    erratum=r"E14: the multi-layer case is $q \ge 1$, with $v_0 = |w|$ in the balance.",
 )
-EQ_9 = part("lee2022:eq9", "Eq. (9)", PROP_3_6, "dv/dt of a balanced neuron")
-EQ_10 = part("lee2022:eq10", "Eq. (10)", PROP_3_6, "dphi/dt of a balanced neuron")
+EQ_9 = part("lee2022:eq9", "Eq. (9)", PROP_3_6, "$dv/dt$ of a balanced neuron")
+EQ_10 = part("lee2022:eq10", "Eq. (10)", PROP_3_6, r"$d\varphi/dt$ of a balanced neuron")
 
 # Theorem 3.7 ----------------------------------------------------------------------------------------------------------
 
 THM_3_7 = Theorem(
     "lee2022:thm3.7",
     Reference("lee2022", "Theorem 3.7"),
-    "For q >= 1, a balanced start, w_0 != 0, 0 < phi_0 < pi: phi increases strictly to pi and w tends to w*.",
+    r"For $q \ge 1$, a balanced start, $w_0 \ne 0$, $0 < \varphi_0 < \pi$: $\varphi$ increases strictly to $\pi$ "
+    r"and $w$ tends to $w^*$.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
-        Conclusion("angle", "phi increases strictly", angle_grows, Level.EXACT),
-        Conclusion("converges", "w tends to w*", distance_at_end, Level.EXACT),
-        Conclusion("away-from-0", "v(t) >= min(v_0, v*(1-eps_0)^(1/(q+1))), which the proof needs", within_range),
+        Conclusion("angle", r"$\varphi$ increases strictly", angle_grows, Level.EXACT),
+        Conclusion("converges", "$w$ tends to $w^*$", distance_at_end, Level.EXACT),
+        Conclusion(
+            "away-from-0",
+            r"$v(t) \ge \min(v_0, v^*(1 - \varepsilon_0)^{1/(q+1)})$, which the proof needs",
+            within_range,
+        ),
     ),
     constants=START,
     parameters=(LAYERS, GAP),
@@ -233,12 +244,13 @@ def _bracketed_plan(evidence: Evidence) -> BracketedFlowPlan:
 THM_3_8 = Theorem(
     "lee2022:thm3.8",
     Reference("lee2022", "Theorem 3.8"),
-    "For q >= 1 and t > 0, u(t; eps_0) < v(t) < u(t; 0), where u' = -u^q (u^(q+1) - V(1-eps))/2 and u(0) = v_0; for"
-    " q >= 2, F(u) - F(v_0) = -t/2 with a 2F1 that has the same eps in both terms.",
+    r"For $q \ge 1$ and $t > 0$, $u(t; \varepsilon_0) < v(t) < u(t; 0)$, where "
+    r"$u' = -u^q (u^{q+1} - V(1 - \varepsilon))/2$ and $u(0) = v_0$; for $q \ge 2$, $F(u) - F(v_0) = -t/2$ with a "
+    r"2F1 that has the same $\varepsilon$ in both terms.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
-        Conclusion("lower", "v(t) is above the lower curve", above_lower),
-        Conclusion("upper", "v(t) is below the upper curve", below_upper),
+        Conclusion("lower", "$v(t)$ is above the lower curve", above_lower),
+        Conclusion("upper", "$v(t)$ is below the upper curve", below_upper),
         Conclusion("implicit", "both curves satisfy the implicit equation", _implicit, Level.EXACT),
     ),
     constants=Quantities({"escape_time": _escape_time}, others=(START,)),
@@ -246,7 +258,8 @@ THM_3_8 = Theorem(
     plan=_bracketed_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E1, E3: printed with eps_0 in the v_0-term of the upper curve too, which then does not start at v_0.",
+    erratum=r"E1, E3: printed with $\varepsilon_0$ in the $v_0$-term of the upper curve too, which then does not "
+    r"start at $v_0$.",
 )
 
 # Theorem 3.9 ----------------------------------------------------------------------------------------------------------
@@ -254,20 +267,24 @@ THM_3_8 = Theorem(
 THM_3_9 = Theorem(
     "lee2022:thm3.9",
     Reference("lee2022", "Theorem 3.9"),
-    "For q >= 1 and r < v < R, with y = cot(phi_0/2), c = phi_0 r^(q-1) V/(2 pi) and C = R^(q-1) V/2: 2y e^(-Ct) - "
-    "(2/3) y^3 e^(-3Ct) < pi - phi(t) < 2y e^(-ct).",
+    r"For $q \ge 1$ and $r < v < R$, with $y = \cot(\varphi_0/2)$, $c = \varphi_0 r^{q-1} V/(2 \pi)$ and "
+    r"$C = R^{q-1} V/2$: $2y e^{-Ct} - (2/3) y^3 e^{-3Ct} < \pi - \varphi(t) < 2y e^{-ct}$.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
-        Conclusion("range", "r <= v(t) <= R for r = min(v_0, v*(1-eps_0)^(1/(q+1))), R = max(v_0, v*)", within_range),
-        Conclusion("lower", "pi - phi is above the lower curve", gap_above_lower),
-        Conclusion("upper", "pi - phi is below the upper curve", gap_below_upper),
-        Conclusion("sharp-lower", "pi - phi > 2 arctan(y e^(-Ct))", partial(gap_above_lower, sharp=True)),
-        Conclusion("sharp-upper", "pi - phi < 2 arctan(y e^(-ct))", partial(gap_below_upper, sharp=True)),
+        Conclusion(
+            "range",
+            r"$r \le v(t) \le R$ for $r = \min(v_0, v^*(1 - \varepsilon_0)^{1/(q+1)})$, $R = \max(v_0, v^*)$",
+            within_range,
+        ),
+        Conclusion("lower", r"$\pi - \varphi$ is above the lower curve", gap_above_lower),
+        Conclusion("upper", r"$\pi - \varphi$ is below the upper curve", gap_below_upper),
+        Conclusion("sharp-lower", r"$\pi - \varphi > 2\,\arctan(y e^{-Ct})$", partial(gap_above_lower, sharp=True)),
+        Conclusion("sharp-upper", r"$\pi - \varphi < 2\,\arctan(y e^{-ct})$", partial(gap_below_upper, sharp=True)),
     ),
     constants=ANGLE_BOUNDS,
     parameters=(LAYERS, GAP),
     plan=flow_plan,
     setting=SETTING,
     example=EXAMPLE,
-    departs="r and R are those that Theorem 3.8 gives, so that the hypothesis on v always holds.",
+    departs="$r$ and $R$ are those that Theorem 3.8 gives, so that the hypothesis on $v$ always holds.",
 )

@@ -63,10 +63,12 @@ def _relative_step(evidence: Evidence) -> float:
 
 @once_turning
 def _is_small_step(evidence: Evidence) -> Comparison:
-    return AtMost(_relative_step, SMALL, words="eta times the fastest rate is {number:.4g}")(evidence)
+    return AtMost(_relative_step, SMALL, words=r"$\eta$ times the fastest rate is {number:.4g}")(evidence)
 
 
-SMALL_STEP = Hypothesis("small-step", "eta << 1/rate, read as eta times the fastest rate <= 0.05", _is_small_step)
+SMALL_STEP = Hypothesis(
+    "small-step", r"$\eta \ll 1/\mathrm{rate}$, read as $\eta$ times the fastest rate at most 0.05", _is_small_step
+)
 STEP = Parameter("step", 0.01, "step size times the fastest rate of the flow", low=0.0, high=1.0)
 DESCENT_GAP = Parameter("gap", 0.001, "angle to the teacher until which descent is followed", low=1e-09, high=3.14)
 
@@ -93,7 +95,9 @@ def _up_to_allowance(evidence: Evidence, slack: FloatArray, what: str) -> Compar
     allowed = descent_allowance(run.start, run.step_size)
     index = int(np.argmin(slack))
     strict = float(slack[index])
-    words = f"{what}: strict slack {strict:.3g} at T = {int(run.steps[1:][index])}, allowed -{allowed:.3g} = O(eta)"
+    words = (
+        rf"{what}: strict slack {strict:.3g} at $T$ = {int(run.steps[1:][index])}, allowed -{allowed:.3g} = $O(\eta)$"
+    )
     return at_most(max(-strict, 0.0), allowed, detail=words)
 
 
@@ -117,7 +121,7 @@ def _angle_side(evidence: Evidence, side: Side) -> Comparison:
     else:
         binding = band.lower[1:] > 0.0
         slack = np.where(binding, np.log(run.gap[1:]) - np.log(np.where(binding, band.lower[1:], 1.0)), np.inf)
-    return _up_to_allowance(evidence, slack, "log(pi - phi)")
+    return _up_to_allowance(evidence, slack, r"$\log(\pi - \varphi)$")
 
 
 def _angle_grows(evidence: Evidence) -> FloatArray:
@@ -128,16 +132,24 @@ def _angle_grows(evidence: Evidence) -> FloatArray:
 THM_4_2 = Theorem(
     "lee2022:thm4.2",
     Reference("lee2022", "Theorem 4.2"),
-    "For q >= 1 the bounds of Theorem 3.9 hold for descent with (1 - c eta)^T for e^(-ct), the cubic term with (1 -"
-    " c eta)^(3T), up to O(eta).",
+    r"For $q \ge 1$ the bounds of Theorem 3.9 hold for descent with $(1 - c \eta)^T$ for $e^{-ct}$, the cubic term "
+    r"with $(1 - c \eta)^{3T}$, up to $O(\eta)$.",
     hypotheses=(*POPULATION_MODEL, SMALL_STEP),
     conclusions=(
-        Conclusion("lower", "pi - phi(T) is above the lower curve up to O(eta)", partial(_angle_side, side="lower")),
-        Conclusion("upper", "pi - phi(T) is below the upper curve up to O(eta)", partial(_angle_side, side="upper")),
+        Conclusion(
+            "lower", r"$\pi - \varphi(T)$ is above the lower curve up to $O(\eta)$", partial(_angle_side, side="lower")
+        ),
+        Conclusion(
+            "upper", r"$\pi - \varphi(T)$ is below the upper curve up to $O(\eta)$", partial(_angle_side, side="upper")
+        ),
         Conclusion(
             "grows",
-            "phi(T) increases",
-            AtLeast(_angle_grows, 0.0, words="log(pi - phi) falls by at least {measured:.3g} between recorded steps"),
+            r"$\varphi(T)$ increases",
+            AtLeast(
+                _angle_grows,
+                0.0,
+                words=r"$\log(\pi - \varphi)$ falls by at least {measured:.3g} between recorded steps",
+            ),
         ),
     ),
     constants=Quantities({"eta": step_size, "allowance": allowance}, others=(START,)),
@@ -145,8 +157,8 @@ THM_4_2 = Theorem(
     plan=descent_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E5, E6: true up to O(eta) only, and the cubic term is misprinted.",
-    departs="r and R are the least and largest magnitude of the run.",
+    erratum=r"E5, E6: true up to $O(\eta)$ only, and the cubic term is misprinted.",
+    departs="$r$ and $R$ are the least and largest magnitude of the run.",
 )
 
 # Corollary 4.3 --------------------------------------------------------------------------------------------------------
@@ -176,7 +188,7 @@ def _stopping_plan(evidence: Evidence) -> DescentPlan:
 def _stays_above(evidence: Evidence) -> Comparison:
     require(isinstance(evidence.record, NeuronDescent), "no descent was run")
     least, r = measured_range(evidence).smallest, _smallest_magnitude(evidence)
-    return judgement(least > r, (least - r) / r, f"least magnitude {least:.6g}, r = {r:.6g}")
+    return judgement(least > r, (least - r) / r, f"least magnitude {least:.6g}, $r$ = {r:.6g}")
 
 
 def _aligned_after(evidence: Evidence) -> Comparison:
@@ -186,21 +198,28 @@ def _aligned_after(evidence: Evidence) -> Comparison:
     require(np.any(later), f"the run of {int(run.steps[-1])} steps ends before the stopping step {bound:.4g}")
     largest = float(np.max(run.gap[later]))
     first = run.steps[np.flatnonzero(run.gap < evidence.parameter("angle"))]
-    words = f"bound T > {bound:.2f}; recorded angles beyond it at most {largest:.4g}, first below at T = {first[:1]}"
+    words = (
+        f"bound $T$ > {bound:.2f}; recorded angles beyond it at most {largest:.4g}, first below at $T$ = {first[:1]}"
+    )
     return at_most(largest, evidence.parameter("angle"), detail=words)
 
 
 COR_4_3 = Theorem(
     "lee2022:cor4.3",
     Reference("lee2022", "Corollary 4.3"),
-    "For q >= 1 and |w(T)| > r, phi(T) > pi - angle for every T > log((angle/2) tan(phi_0/2)) / log(1 - phi_0 "
-    "r^(q-1) V eta/(2 pi)).",
+    r"For $q \ge 1$ and $|w(T)| > r$, $\varphi(T) > \pi - \alpha$ for every "
+    r"$T > \log((\alpha/2)\,\tan(\varphi_0/2))/\log(1 - \varphi_0 r^{q-1} V \eta/(2 \pi))$, $\alpha$ the angle "
+    r"allowed.",
     hypotheses=(
         *POPULATION_MODEL,
         SMALL_STEP,
-        Hypothesis("magnitude-range", "r < |w(T)|, v_k(T) along the run", _stays_above, needs_trajectory=True),
+        Hypothesis("magnitude-range", "$r < |w(T)|$, $v_k(T)$ along the run", _stays_above, needs_trajectory=True),
     ),
-    conclusions=(Conclusion("aligned", "pi - phi(T) < angle beyond the stopping step", _aligned_after),),
+    conclusions=(
+        Conclusion(
+            "aligned", r"$\pi - \varphi(T)$ is below the angle allowed beyond the stopping step", _aligned_after
+        ),
+    ),
     constants=Quantities({"eta": step_size, "r": _smallest_magnitude, "T": stopping_step}, others=(START,)),
     parameters=(LAYERS, STEP, Parameter("angle", 0.1, "angle to the teacher aimed at", low=0.0, high=3.14)),
     plan=_stopping_plan,
@@ -226,28 +245,28 @@ def _long_plan(evidence: Evidence) -> DescentPlan:
 THM_A_1 = Theorem(
     "lee2022:thmA.1",
     Reference("lee2022", "Theorem A.1"),
-    "For q = 0, 0 < eta < 2 and T >= 1, with x = (1 - eta/2)^T: (1-eps_0)(1-x) v* + |w_0| x < |w(T)| < (1-x) v* + "
-    "|w_0| x.",
+    r"For $q = 0$, $0 < \eta < 2$ and $T \ge 1$, with $x = (1 - \eta/2)^T$: "
+    r"$(1 - \varepsilon_0)(1 - x) v^* + |w_0| x < |w(T)| < (1 - x) v^* + |w_0| x$.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion(
             "lower",
-            "|w(T)| is above the lower curve",
+            "$|w(T)|$ is above the lower curve",
             AtLeast(
                 partial(_exact_side, side="lower"),
                 0.0,
                 allowance=ROUNDING,
-                words="smallest slack {measured:.3g} v*, 1e-12 forgiven",
+                words="smallest slack {measured:.3g} $v^*$, 1e-12 forgiven",
             ),
         ),
         Conclusion(
             "upper",
-            "|w(T)| is below the upper curve",
+            "$|w(T)|$ is below the upper curve",
             AtLeast(
                 partial(_exact_side, side="upper"),
                 0.0,
                 allowance=ROUNDING,
-                words="smallest slack {measured:.3g} v*, 1e-12 forgiven",
+                words="smallest slack {measured:.3g} $v^*$, 1e-12 forgiven",
             ),
         ),
     ),
@@ -256,7 +275,7 @@ THM_A_1 = Theorem(
     plan=_long_plan,
     setting=SETTING,
     example=EXAMPLE,
-    departs="The paper asks for eta << 2; projection and the growing angle prove it for every eta below 2.",
+    departs=r"The paper asks for $\eta \ll 2$; projection and the growing angle prove it for every $\eta$ below 2.",
 )
 
 # Theorem A.2 ----------------------------------------------------------------------------------------------------------
@@ -264,16 +283,24 @@ THM_A_1 = Theorem(
 THM_A_2 = Theorem(
     "lee2022:thmA.2",
     Reference("lee2022", "Theorem A.2"),
-    "For q = 0 the bounds of Theorem 3.4 hold for descent with (1 - c eta)^T for e^(-ct), the cubic term with (1 - "
-    "c eta)^(3T), up to O(eta).",
+    r"For $q = 0$ the bounds of Theorem 3.4 hold for descent with $(1 - c \eta)^T$ for $e^{-ct}$, the cubic term "
+    r"with $(1 - c \eta)^{3T}$, up to $O(\eta)$.",
     hypotheses=(*POPULATION_MODEL, SMALL_STEP),
     conclusions=(
-        Conclusion("lower", "pi - phi(T) is above the lower curve up to O(eta)", partial(_angle_side, side="lower")),
-        Conclusion("upper", "pi - phi(T) is below the upper curve up to O(eta)", partial(_angle_side, side="upper")),
+        Conclusion(
+            "lower", r"$\pi - \varphi(T)$ is above the lower curve up to $O(\eta)$", partial(_angle_side, side="lower")
+        ),
+        Conclusion(
+            "upper", r"$\pi - \varphi(T)$ is below the upper curve up to $O(\eta)$", partial(_angle_side, side="upper")
+        ),
         Conclusion(
             "grows",
-            "phi(T) increases",
-            AtLeast(_angle_grows, 0.0, words="log(pi - phi) falls by at least {measured:.3g} between recorded steps"),
+            r"$\varphi(T)$ increases",
+            AtLeast(
+                _angle_grows,
+                0.0,
+                words=r"$\log(\pi - \varphi)$ falls by at least {measured:.3g} between recorded steps",
+            ),
         ),
     ),
     constants=Quantities({"eta": step_size, "allowance": allowance}, others=(START,)),
@@ -281,8 +308,8 @@ THM_A_2 = Theorem(
     plan=descent_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E6: printed with (1 - 3c eta)^T; the proof's function gives (1 - c eta)^(3T).",
-    departs="r and R are the least and largest magnitude of the run.",
+    erratum=r"E6: printed with $(1 - 3c \eta)^T$; the proof's function gives $(1 - c \eta)^{3T}$.",
+    departs="$r$ and $R$ are the least and largest magnitude of the run.",
 )
 
 # Theorem A.3 ----------------------------------------------------------------------------------------------------------
@@ -302,7 +329,7 @@ def _drift(evidence: Evidence) -> Comparison:
     measured = float((run.magnitude[-1] ** 2 - run.v[-1, 0] ** 2) / run.step_size)
     expected = balance_drift(start(evidence))
     relative = run.step_size * largest_step_rate(run.start)
-    words = f"(|w|^2 - v^2)/eta = {measured:.6g}, leading value {expected:.6g}"
+    words = rf"$(|w|^2 - v^2)/\eta$ = {measured:.6g}, leading value {expected:.6g}"
     return at_most(abs(measured / expected - 1.0), 5.0 * relative, detail=words)
 
 
@@ -314,21 +341,30 @@ def drift(evidence: Evidence) -> float:
 THM_A_3 = Theorem(
     "lee2022:thmA.3",
     Reference("lee2022", "Theorem A.3"),
-    "For q = 1 the bounds of Theorem 3.8 hold for |w(T)| and v(T) under descent with (1 - (1-eps) v*^2 eta)^T for "
-    "the exponential, up to O(eta); |w|^2 - v^2 tends to eta times the integral of v^2 (dphi/dt)^2.",
+    r"For $q = 1$ the bounds of Theorem 3.8 hold for $|w(T)|$ and $v(T)$ under descent with "
+    r"$(1 - (1 - \varepsilon) (v^*)^2 \eta)^T$ for the exponential, up to $O(\eta)$; $|w|^2 - v^2$ tends to $\eta$ "
+    r"times the integral of $v^2 (d\varphi/dt)^2$.",
     hypotheses=(*POPULATION_MODEL, SMALL_STEP),
     conclusions=(
         Conclusion(
-            "lower-w", "|w(T)| is above the lower curve up to O(eta)", partial(_magnitude_side, side="lower", part="w")
+            "lower-w",
+            r"$|w(T)|$ is above the lower curve up to $O(\eta)$",
+            partial(_magnitude_side, side="lower", part="w"),
         ),
         Conclusion(
-            "upper-w", "|w(T)| is below the upper curve up to O(eta)", partial(_magnitude_side, side="upper", part="w")
+            "upper-w",
+            r"$|w(T)|$ is below the upper curve up to $O(\eta)$",
+            partial(_magnitude_side, side="upper", part="w"),
         ),
         Conclusion(
-            "lower-v", "v(T) is above the lower curve up to O(eta)", partial(_magnitude_side, side="lower", part="v")
+            "lower-v",
+            r"$v(T)$ is above the lower curve up to $O(\eta)$",
+            partial(_magnitude_side, side="lower", part="v"),
         ),
         Conclusion(
-            "upper-v", "v(T) is below the upper curve up to O(eta)", partial(_magnitude_side, side="upper", part="v")
+            "upper-v",
+            r"$v(T)$ is below the upper curve up to $O(\eta)$",
+            partial(_magnitude_side, side="upper", part="v"),
         ),
         Conclusion("drift", "descent leaves balance by the stated amount", _drift),
     ),
@@ -341,5 +377,5 @@ THM_A_3 = Theorem(
     plan=descent_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E5: printed as strict bounds; v breaks the lower one at T = 1, and |w| ends above v*.",
+    erratum="E5: printed as strict bounds; $v$ breaks the lower one at $T = 1$, and $|w|$ ends above $v^*$.",
 )

@@ -58,7 +58,7 @@ def _smallest(slack: FloatArray, times: FloatArray, unit: str) -> Comparison:
     require(later.size != 0, "a recorded time at which the bound says something")
     index = later[np.argmin(slack[later])]
     value = float(slack[index])
-    words = f"smallest slack {value:.3g} {unit}, at t = {times[index]:.4g}; {ROUNDING:g} forgiven"
+    words = f"smallest slack {value:.3g} {unit}, at $t$ = {times[index]:.4g}; {ROUNDING:g} forgiven"
     return at_least(value, 0.0, allowance=ROUNDING, detail=words)
 
 
@@ -73,7 +73,7 @@ def has_arrived(evidence: Evidence) -> BoolArray:
 def above_curve(evidence: Evidence, band: Band) -> Comparison:
     """v(t) above the lower curve, in units of v*."""
     run = flow(evidence)
-    return _smallest((run.magnitude - band.lower) / run.start.teacher_magnitude, run.times, "v*")
+    return _smallest((run.magnitude - band.lower) / run.start.teacher_magnitude, run.times, "$v^*$")
 
 
 def above_lower(evidence: Evidence) -> Comparison:
@@ -85,7 +85,7 @@ def below_upper(evidence: Evidence) -> Comparison:
     """v(t) below the upper curve, in units of v*; where the curve has arrived ten of its roundings are forgiven."""
     run = flow(evidence)
     slack = (magnitudes(evidence).upper - run.magnitude) / run.start.teacher_magnitude
-    return _smallest(slack + np.where(has_arrived(evidence), ARRIVED, 0.0), run.times, "v*")
+    return _smallest(slack + np.where(has_arrived(evidence), ARRIVED, 0.0), run.times, "$v^*$")
 
 
 def gap_above_lower(evidence: Evidence, *, sharp: bool = False) -> Comparison:
@@ -96,7 +96,7 @@ def gap_above_lower(evidence: Evidence, *, sharp: bool = False) -> Comparison:
     seen = band.lower > SMALLEST_GAP  # at the very end the rates are lost to rounding of the exponent
     with np.errstate(divide="ignore"):  # a gap of 0 lies below every curve
         slack[seen] = np.log(run.gap[seen]) - np.log(band.lower[seen])
-    return _smallest(slack, run.times, "in log(pi - phi)")
+    return _smallest(slack, run.times, r"in $\log(\pi - \varphi)$")
 
 
 def gap_below_upper(evidence: Evidence, *, sharp: bool = False) -> Comparison:
@@ -104,20 +104,20 @@ def gap_below_upper(evidence: Evidence, *, sharp: bool = False) -> Comparison:
     run = flow(evidence)
     band = angle_band(start(evidence), run.times, sharp=sharp)
     slack = np.log(np.maximum(band.upper, SMALLEST_GAP)) - np.log(np.maximum(run.gap, SMALLEST_GAP))
-    return _smallest(slack, run.times, "in log(pi - phi)")
+    return _smallest(slack, run.times, r"in $\log(\pi - \varphi)$")
 
 
 def within_range(evidence: Evidence) -> Comparison:
     """r <= v(t) <= R with r = min(v_0, v*(1-eps_0)^(1/(q+1))), R = max(v_0, v*), in units of v*."""
     run, limits = flow(evidence), magnitude_limits(evidence)
     slack = np.minimum(run.magnitude - limits.smallest, limits.largest - run.magnitude)
-    return _smallest(slack / run.start.teacher_magnitude, run.times, "v*")
+    return _smallest(slack / run.start.teacher_magnitude, run.times, "$v^*$")
 
 
 def angle_grows(evidence: Evidence) -> Comparison:
     """Smallest increment of log tan(phi/2) between recorded times."""
     psi = flow(evidence).psi
-    words = f"log tan(phi/2) grows by at least {{measured:.3g}} between recorded times, to {psi[-1]:.4g}"
+    words = rf"$\log\,\tan(\varphi/2)$ grows by at least {{measured:.3g}} between recorded times, to {psi[-1]:.4g}"
     return worst_compared(np.diff(psi), "at_least", np.finfo(np.float64).tiny, words=words)
 
 
@@ -126,7 +126,7 @@ def distance_at_end(evidence: Evidence) -> Comparison:
     run = flow(evidence)
     ratio, gap = float(np.exp(run.log_ratio[-1])), float(run.gap[-1])
     distance = float(np.hypot(np.expm1(run.log_ratio[-1]), 2.0 * np.sqrt(ratio) * np.sin(0.5 * gap)))
-    return at_most(distance, CONVERGED, detail=f"|w - w*| = {distance:.2g} v* at t = {run.times[-1]:.4g}")
+    return at_most(distance, CONVERGED, detail=f"$|w - w^*|$ = {distance:.2g} $v^*$ at $t$ = {run.times[-1]:.4g}")
 
 
 def vector_against(

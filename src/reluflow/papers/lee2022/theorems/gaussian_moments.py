@@ -17,7 +17,7 @@ from reluflow.papers.lee2022.single_neuron.gaussian_moments import (
 )
 from reluflow.papers.lee2022.teacher_and_student import student, teacher
 from reluflow.papers.lee2022.theorems.population_model import DIMENSION, POPULATION_MODEL
-from reluflow.theory.comparison import Comparison, Level, at_most
+from reluflow.theory.comparison import Comparison, Level, Source, at_most, require
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measures import AtMost, Quantities
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
@@ -101,8 +101,17 @@ def _deviation(terms: FloatArray, expected: FloatArray) -> tuple[float, int]:
     return float(np.max(np.abs(terms.mean(axis=0) - expected) / np.maximum(error, 1e-300))), len(terms)
 
 
+MANY = 50.0  # samples on which both are active, as expected; of fewer a standard error is not known
+
+
+def _require_many(evidence: Evidence) -> None:
+    expected = evidence.dataset.n * (np.pi - theta(evidence)) / (2.0 * np.pi)
+    require(expected >= MANY, f"{expected:.3g} samples are expected where both are active; {MANY:g} are needed")
+
+
 def _by_sample(evidence: Evidence) -> Comparison:
     """Entries of both matrices on the samples of the dataset, in standard errors."""
+    _require_many(evidence)
     u, v = _pair(evidence)
     X = evidence.dataset.X[:20_000, :]
     outer = X[:, :, None] * X[:, None, :] if X.shape[1] <= 30 else None
@@ -117,33 +126,36 @@ def _by_sample(evidence: Evidence) -> Comparison:
     both = np.asarray((X @ v > 0)[:, None, None] * one, dtype=np.float64)
     first, _ = _deviation(one, half_space_moment(X.shape[1]))
     second, n = _deviation(both, claimed)
-    return at_most(max(first, second), STANDARD_ERRORS, detail=f"{first:.3g} and {second:.3g} standard errors, n = {n}")
+    return at_most(
+        max(first, second), STANDARD_ERRORS, detail=f"{first:.3g} and {second:.3g} standard errors, $n$ = {n}"
+    )
 
 
 LEMMA_2_1 = Theorem(
     "lee2022:lemma2.1",
     Reference("lee2022", "Lemma 2.1"),
-    "For standard Gaussian x and unit u, v at angle theta, E[1{u}xx^T] = I/2, E[1{u}1{v}xx^T] = (1-theta/pi)/2 I + "
-    "(-cos theta (uu^T+vv^T) + uv^T+vu^T)/(2 pi sin theta), E[s(<u,x>)s(<v,x>)] = (1-theta/pi) cos theta/2 + sin "
-    "theta/(2 pi).",
+    r"For standard Gaussian $x$ and unit $u$, $v$ at angle $\theta$, with $1_u$ for $\langle u, x\rangle > 0$: "
+    r"$E[1_u xx^\top] = I/2$, $E[1_u 1_v xx^\top] = (1 - \theta/\pi) I/2 + (-\cos\theta\,(uu^\top + vv^\top) + "
+    r"uv^\top + vu^\top)/(2\pi\,\sin\theta)$, $E[s(\langle u, x\rangle) s(\langle v, x\rangle)] = (1 - "
+    r"\theta/\pi)\,\cos\theta/2 + \sin\theta/(2\pi)$.",
     hypotheses=(DIMENSION, *POPULATION_MODEL),
     conclusions=(
         Conclusion("matrix", "the matrix agrees with quadrature", AtMost(_by_quadrature, QUADRATURE), Level.EXACT),
         Conclusion("kernel", "the kernel agrees with quadrature", AtMost(_kernel, QUADRATURE), Level.EXACT),
         Conclusion(
             "eigenvalues",
-            "(pi - theta +- sin theta)/(2 pi), and (pi - theta)/(2 pi)",
+            r"$(\pi - \theta \pm \sin\theta)/(2\pi)$, and $(\pi - \theta)/(2\pi)$",
             AtMost(_eigenvalues, QUADRATURE),
             Level.EXACT,
         ),
-        Conclusion("sample", "the samples' means agree up to sampling", _by_sample),
+        Conclusion("sample", "the samples' means agree up to sampling", _by_sample, source=Source.RELUFLOW),
     ),
     constants=Quantities({"theta": theta, "kernel": kernel}),
     record=_stated_moments,
     setting=SETTING,
     example=EXAMPLE,
     erratum="E15: the remark on eigenvectors means the two-indicator matrix.",
-    departs="u and v are the directions of the student and of the teacher.",
+    departs="$u$ and $v$ are the directions of the student and of the teacher.",
 )
 
 # Proposition B.1 ------------------------------------------------------------------------------------------------------
@@ -181,12 +193,13 @@ def _sphere_speed(evidence: Evidence) -> Comparison:
     # in d = 2 the projection is the point itself, of length 1
     measured = 0.5 * (planar_second_moment(d) if d > 2 else 1.0)
     return at_most(
-        abs(claimed / measured - 1.0), QUADRATURE, detail=f"kappa = {claimed:.8g}, by quadrature {measured:.8g}"
+        abs(claimed / measured - 1.0), QUADRATURE, detail=rf"$\kappa$ = {claimed:.8g}, by quadrature {measured:.8g}"
     )
 
 
 def _sphere_sample(evidence: Evidence) -> Comparison:
     """The samples projected to the sphere: both matrices are those of Lemma 2.1 over d, in standard errors."""
+    _require_many(evidence)
     u, v = _pair(evidence)
     X = evidence.dataset.X[:20_000]
     X = X / np.linalg.norm(X, axis=1)[:, None]
@@ -201,12 +214,12 @@ def _sphere_sample(evidence: Evidence) -> Comparison:
 PROP_B_1 = Theorem(
     "lee2022:propB.1",
     Reference("lee2022", "Prop. B.1"),
-    "For x uniform on the unit sphere both matrices of Lemma 2.1 are multiplied by 1/d; for any spherically "
-    "symmetric law by E|x|^2/d, the speed of the flow.",
+    "For $x$ uniform on the unit sphere both matrices of Lemma 2.1 are multiplied by $1/d$; for any spherically "
+    "symmetric law by $E|x|^2/d$, the speed of the flow.",
     hypotheses=(DIMENSION, *POPULATION_MODEL),
     conclusions=(
-        Conclusion("speed", "the factor is 1/d by quadrature", _sphere_speed, Level.EXACT),
-        Conclusion("sample", "the projected samples agree up to sampling", _sphere_sample),
+        Conclusion("speed", "the factor is $1/d$ by quadrature", _sphere_speed, Level.EXACT),
+        Conclusion("sample", "the projected samples agree up to sampling", _sphere_sample, source=Source.RELUFLOW),
     ),
     constants=Quantities({"kappa": speed}),
     record=_stated_speed,

@@ -44,17 +44,22 @@ EQ_3 = definition("lee2022:eq3", "Eq. (3)", population_descent, "gradient descen
 PROP_3_1 = Theorem(
     "lee2022:prop3.1",
     Reference("lee2022", "Prop. 3.1, Eqs. (4)-(7)"),
-    "For q = 0, dw/dt = -w/2 + (phi/(2 pi)) w* + (sin phi/(2 pi)) (|w*|/|w|) w, so that |w| and phi obey a system "
-    "of two equations: Eqs. (6) and (7).",
+    r"For $q = 0$, $dw/dt = -w/2 + (\varphi/(2 \pi)) w^* + (\sin\varphi/(2 \pi)) (|w^*|/|w|) w$, so that $|w|$ and "
+    r"$\varphi$ obey a system of two equations: Eqs. (6) and (7).",
     hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion(
-            "magnitude", "the vector flow's |w| solves Eq. (6)", partial(vector_against, part="magnitude"), Level.EXACT
+            "magnitude",
+            "the vector flow's $|w|$ solves Eq. (6)",
+            partial(vector_against, part="magnitude"),
+            Level.EXACT,
         ),
-        Conclusion("angle", "the vector flow's phi solves Eq. (7)", partial(vector_against, part="gap"), Level.EXACT),
+        Conclusion(
+            "angle", r"the vector flow's $\varphi$ solves Eq. (7)", partial(vector_against, part="gap"), Level.EXACT
+        ),
         Conclusion(
             "closed-form",
-            "cot phi(t) = cot phi_0 - (v*/(pi c)) (e^(t/2) - 1)",
+            r"$\cot \varphi(t) = \cot \varphi_0 - (v^*/(\pi c)) (e^{t/2} - 1)$",
             partial(vector_against, part="gap", reference="closed form"),
             Level.EXACT,
         ),
@@ -65,23 +70,24 @@ PROP_3_1 = Theorem(
     plan=vector_flow_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E13: phi = pi - theta; the abstract's 'pi theta' is a misprint.",
+    erratum=r"E13: $\varphi = \pi - \theta$; the abstract's $\pi \theta$ is a misprint.",
 )
-EQ_4 = part("lee2022:eq4", "Eq. (4)", PROP_3_1, "dw/dt for q = 0 as an expectation")
-EQ_5 = part("lee2022:eq5", "Eq. (5)", PROP_3_1, "dw/dt for q = 0 with the expectations of Lemma 2.1")
-EQ_6 = part("lee2022:eq6", "Eq. (6)", PROP_3_1, "d|w|/dt for q = 0")
-EQ_7 = part("lee2022:eq7", "Eq. (7)", PROP_3_1, "dphi/dt for q = 0")
+EQ_4 = part("lee2022:eq4", "Eq. (4)", PROP_3_1, "$dw/dt$ for $q = 0$ as an expectation")
+EQ_5 = part("lee2022:eq5", "Eq. (5)", PROP_3_1, "$dw/dt$ for $q = 0$ with the expectations of Lemma 2.1")
+EQ_6 = part("lee2022:eq6", "Eq. (6)", PROP_3_1, "$d|w|/dt$ for $q = 0$")
+EQ_7 = part("lee2022:eq7", "Eq. (7)", PROP_3_1, r"$d\varphi/dt$ for $q = 0$")
 
 # Theorems 3.2 and 3.3 -------------------------------------------------------------------------------------------------
 
 THM_3_2 = Theorem(
     "lee2022:thm3.2",
     Reference("lee2022", "Theorem 3.2"),
-    "For q = 0, w_0 != 0 and 0 < phi_0 < pi, phi increases strictly to pi and w tends to w*.",
+    r"For $q = 0$, $w_0 \ne 0$ and $0 < \varphi_0 < \pi$, $\varphi$ increases strictly to $\pi$ and $w$ tends to "
+    r"$w^*$.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
-        Conclusion("angle", "phi increases strictly", angle_grows, Level.EXACT),
-        Conclusion("converges", "w tends to w*", distance_at_end, Level.EXACT),
+        Conclusion("angle", r"$\varphi$ increases strictly", angle_grows, Level.EXACT),
+        Conclusion("converges", "$w$ tends to $w^*$", distance_at_end, Level.EXACT),
     ),
     constants=START,
     parameters=(GAP,),
@@ -94,18 +100,19 @@ THM_3_2 = Theorem(
 THM_3_3 = Theorem(
     "lee2022:thm3.3",
     Reference("lee2022", "Theorem 3.3"),
-    "For q = 0 and t > 0, (1-eps_0)(1-e^(-t/2)) v* + |w_0| e^(-t/2) < |w(t)| < (1-e^(-t/2)) v* + |w_0| e^(-t/2).",
+    r"For $q = 0$ and $t > 0$, $(1 - \varepsilon_0)(1 - e^{-t/2}) v^* + |w_0| e^{-t/2} < |w(t)| < (1 - e^{-t/2}) "
+    r"v^* + |w_0| e^{-t/2}$.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
-        Conclusion("lower", "v(t) is above the lower curve", above_lower),
-        Conclusion("upper", "v(t) is below the upper curve", below_upper),
+        Conclusion("lower", "$v(t)$ is above the lower curve", above_lower),
+        Conclusion("upper", "$v(t)$ is below the upper curve", below_upper),
     ),
     constants=START,
     parameters=(GAP,),
     plan=flow_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E18: equality at t = 0, strict later.",
+    erratum="E18: equality at $t = 0$, strict later.",
 )
 
 # Equation (8) ---------------------------------------------------------------------------------------------------------
@@ -124,7 +131,7 @@ def _broken_at_first(evidence: Evidence) -> Comparison:
     run, band = flow(evidence), _vanishing_band(evidence)
     first = int(np.flatnonzero(run.times > 0.0)[0])
     excess = float(run.magnitude[first] - band.upper[first])
-    words = f"|w| - (1 - e^(-t/2)) v* = {excess:.3g} at t = {run.times[first]:.3g}"
+    words = f"$|w| - (1 - e^{{-t/2}}) v^*$ = {excess:.3g} at $t$ = {run.times[first]:.3g}"
     return none_of(int(excess <= 0.0), detail=words)
 
 
@@ -138,27 +145,27 @@ def _late_side(evidence: Evidence) -> Comparison:
     expected = bool(vanishing_start_upper_bound_holds_late(phi))
     measured = bool(slack[late[-1]] > 0.0)
     late_words = "it holds late" if measured else "it fails late"
-    words = f"pi cos phi_0 + sin phi_0 = {np.pi * np.cos(phi) + np.sin(phi):.4g}; {late_words}"
+    words = rf"$\pi\,\cos\varphi_0 + \sin\varphi_0$ = {np.pi * np.cos(phi) + np.sin(phi):.4g}; {late_words}"
     return none_of(int(measured is not expected), detail=words)
 
 
 EQ_8 = Theorem(
     "lee2022:eq8",
     Reference("lee2022", "Eq. (8)"),
-    "For q = 0, (1-eps_0)(1-e^(-t/2)) v* < |w(t)| always; |w(t)| < (1-e^(-t/2)) v* fails near t = 0 for every start"
-    " and holds late exactly when pi cos phi_0 + sin phi_0 > 0.",
+    r"For $q = 0$, $(1 - \varepsilon_0)(1 - e^{-t/2}) v^* < |w(t)|$ always; $|w(t)| < (1 - e^{-t/2}) v^*$ fails "
+    r"near $t = 0$ for every start and holds late exactly when $\pi\,\cos\varphi_0 + \sin\varphi_0 > 0$.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("lower", "the lower half holds", _above_vanishing),
-        Conclusion("early", "the upper half fails near t = 0", _broken_at_first, Level.EXACT),
-        Conclusion("late", "late it holds exactly if phi_0 < pi - arctan pi", _late_side, Level.EXACT),
+        Conclusion("early", "the upper half fails near $t = 0$", _broken_at_first, Level.EXACT),
+        Conclusion("late", r"late it holds exactly if $\varphi_0 < \pi - \arctan \pi$", _late_side, Level.EXACT),
     ),
     constants=START,
     parameters=(GAP,),
     plan=flow_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E2: printed as two bounds for |w_0| near 0; the upper one is a limit only.",
+    erratum="E2: printed as two bounds for $|w_0|$ near 0; the upper one is a limit only.",
 )
 
 # Theorem 3.4 ----------------------------------------------------------------------------------------------------------
@@ -166,20 +173,24 @@ EQ_8 = Theorem(
 THM_3_4 = Theorem(
     "lee2022:thm3.4",
     Reference("lee2022", "Theorem 3.4"),
-    "For q = 0 and r < |w| < R, with y = cot(phi_0/2), c = v* phi_0/(2 pi R) and C = v*/(2r): 2y e^(-Ct) - (2/3) "
-    "y^3 e^(-3Ct) < pi - phi(t) < 2y e^(-ct).",
+    r"For $q = 0$ and $r < |w| < R$, with $y = \cot(\varphi_0/2)$, $c = v^* \varphi_0/(2 \pi R)$ and "
+    r"$C = v^*/(2r)$: $2y e^{-Ct} - (2/3) y^3 e^{-3Ct} < \pi - \varphi(t) < 2y e^{-ct}$.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
-        Conclusion("range", "r <= |w(t)| <= R for r = min(|w_0|, (1-eps_0) v*), R = max(|w_0|, v*)", within_range),
-        Conclusion("lower", "pi - phi is above the lower curve", gap_above_lower),
-        Conclusion("upper", "pi - phi is below the upper curve", gap_below_upper),
-        Conclusion("sharp-lower", "pi - phi > 2 arctan(y e^(-Ct))", partial(gap_above_lower, sharp=True)),
-        Conclusion("sharp-upper", "pi - phi < 2 arctan(y e^(-ct))", partial(gap_below_upper, sharp=True)),
+        Conclusion(
+            "range",
+            r"$r \le |w(t)| \le R$ for $r = \min(|w_0|, (1 - \varepsilon_0) v^*)$, $R = \max(|w_0|, v^*)$",
+            within_range,
+        ),
+        Conclusion("lower", r"$\pi - \varphi$ is above the lower curve", gap_above_lower),
+        Conclusion("upper", r"$\pi - \varphi$ is below the upper curve", gap_below_upper),
+        Conclusion("sharp-lower", r"$\pi - \varphi > 2\,\arctan(y e^{-Ct})$", partial(gap_above_lower, sharp=True)),
+        Conclusion("sharp-upper", r"$\pi - \varphi < 2\,\arctan(y e^{-ct})$", partial(gap_below_upper, sharp=True)),
     ),
     constants=ANGLE_BOUNDS,
     parameters=(GAP,),
     plan=flow_plan,
     setting=SETTING,
     example=EXAMPLE,
-    departs="r and R are those that Theorem 3.3 gives, so that the hypothesis on |w| always holds.",
+    departs="$r$ and $R$ are those that Theorem 3.3 gives, so that the hypothesis on $|w|$ always holds.",
 )

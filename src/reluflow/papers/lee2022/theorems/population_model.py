@@ -83,8 +83,8 @@ def _one_neuron(evidence: Evidence) -> Comparison:
         return judgement(False, 0.0, "its input weight is 0")
     if layers(evidence) == 1:
         gap = abs(a - w) / w
-        return judgement(gap <= 1e-9, 1e-9 - gap, f"|a - |w||/|w| = {gap:.2g} for the one scalar layer a")
-    return judgement(True, None, f"one neuron; its {layers(evidence)} scalar layers start at |w|")
+        return judgement(gap <= 1e-9, 1e-9 - gap, f"$|a - |w||/|w|$ = {gap:.2g} for the one scalar layer $a$")
+    return judgement(True, None, f"one neuron; its {layers(evidence)} scalar layers start at $|w|$")
 
 
 @computed_once
@@ -97,7 +97,7 @@ def turning_start(evidence: Evidence) -> Comparison:
         return judgement(False, 0.0, "the teacher or the student is 0")
     gap = float(gap_between(w, beta))
     margin = min(gap, np.pi - gap)
-    return judgement(margin > 1e-12, margin, f"phi_0 = {np.pi - gap:.6g}")
+    return judgement(margin > 1e-12, margin, rf"$\varphi_0$ = {np.pi - gap:.6g}")
 
 
 def once_turning(judge: Callable[[Evidence], Comparison]) -> Callable[[Evidence], Comparison]:
@@ -116,13 +116,13 @@ def dimension(evidence: Evidence) -> int:
 
 
 DIMENSION = Hypothesis(
-    "dimension", "d >= 2, so that two directions can differ", AtLeast(dimension, 2, words="d = {number}")
+    "dimension", r"$d \ge 2$, so that two directions can differ", AtLeast(dimension, 2, words="$d$ = {number}")
 )
 POPULATION_MODEL = (
     SQUARE_LOSS,
     Hypothesis(
         "half-mean-square",
-        "L is the mean of (f - y)^2/2, which sets the unit of time",
+        "$L$ is the mean of $(f - y)^2/2$, which sets the unit of time",
         partial(is_mean, name="square"),
     ),
     RELU,
@@ -132,8 +132,8 @@ POPULATION_MODEL = (
         "the population of the teacher's inputs is standard Gaussian, as the population model takes it",
         gaussian_sample,
     ),
-    Hypothesis("single-neuron", "one student neuron, w_0 != 0, its scalar layers balanced", _one_neuron),
-    Hypothesis("turning-start", "0 < phi_0 < pi: neither aligned nor antiparallel", turning_start),
+    Hypothesis("single-neuron", r"one student neuron, $w_0 \ne 0$, its scalar layers balanced", _one_neuron),
+    Hypothesis("turning-start", r"$0 < \varphi_0 < \pi$: neither aligned nor antiparallel", turning_start),
 )
 
 # Parameters and numbers -----------------------------------------------------------------------------------------------

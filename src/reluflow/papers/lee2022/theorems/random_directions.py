@@ -60,11 +60,11 @@ def _log_slack(measured: FloatArray, bound: FloatArray, what: str) -> Comparison
 
 
 def _two_sided(evidence: Evidence) -> Comparison:
-    return _log_slack(2.0 * evidence.recorded(CosineLaw).tail, _bound(evidence.dataset.d), "P(|cos| > eps)")
+    return _log_slack(2.0 * evidence.recorded(CosineLaw).tail, _bound(evidence.dataset.d), r"$P(|\cos| > \varepsilon)$")
 
 
 def _one_sided(evidence: Evidence) -> Comparison:
-    return _log_slack(evidence.recorded(CosineLaw).tail, 0.5 * _bound(evidence.dataset.d), "P(cos > eps)")
+    return _log_slack(evidence.recorded(CosineLaw).tail, 0.5 * _bound(evidence.dataset.d), r"$P(\cos > \varepsilon)$")
 
 
 def _by_drawing(evidence: Evidence) -> Comparison:
@@ -78,16 +78,18 @@ def _by_drawing(evidence: Evidence) -> Comparison:
 PROP_C_1 = Theorem(
     "lee2022:propC.1",
     Reference("lee2022", "Prop. C.1"),
-    "For independent directions in R^d, with phi the angle between them, P(|cos phi| > eps) <= 2 exp(-d eps^2/2), "
-    "and P(cos phi > eps) is at most half of it.",
+    r"For independent directions in $\mathbb{R}^d$, with $\varphi$ the angle between them, "
+    r"$P(|\cos\varphi| > \varepsilon) \le 2\,\exp(-d \varepsilon^2/2)$, and $P(\cos\varphi > \varepsilon)$ is at "
+    r"most half of it.",
     hypotheses=(DIMENSION,),
     conclusions=(
-        Conclusion("two-sided", "the bound holds for |cos|", _two_sided),
+        Conclusion("two-sided", r"the bound holds for $|\cos|$", _two_sided),
         Conclusion("one-sided", "half of it holds for cos", _one_sided),
         Conclusion("draws", "drawn directions follow the exact law", _by_drawing),
     ),
     record=_cosine_law,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E8: the factor 2 belongs to |cos|; the step (1 - eps^2)^(d/2) fails for small d and large eps.",
+    erratum=r"E8: the factor 2 belongs to $|\cos|$; the step $(1 - \varepsilon^2)^{d/2}$ fails for small $d$ and "
+    r"large $\varepsilon$.",
 )

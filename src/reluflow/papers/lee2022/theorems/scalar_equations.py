@@ -70,7 +70,7 @@ def printed_bound(evidence: Evidence) -> float:
 @once_turning
 def _moves(evidence: Evidence) -> Comparison:
     bend = _curve(evidence).bend
-    return judgement(abs(bend) > 1e-3, abs(bend) - 1e-3, f"1 - A/u_0^2 = {bend:.4g}; g is constant where it is 0")
+    return judgement(abs(bend) > 1e-3, abs(bend) - 1e-3, f"$1 - A/u_0^2$ = {bend:.4g}; $g$ is constant where it is 0")
 
 
 def _largest_step(evidence: Evidence) -> float:
@@ -107,7 +107,7 @@ def _uniform(evidence: Evidence) -> Comparison:
     constant = _leading_constant(evidence)
     ratio = _errors(evidence, corrected=False)[-1] / float(runs.step_sizes[-1]) / constant
     relative = float(runs.step_sizes[-1]) * runs.level
-    words = f"max_T error/eta is {ratio:.6g} of its leading constant {constant:.4g}"
+    words = rf"$\max_T$ error over $\eta$ is {ratio:.6g} of its leading constant {constant:.4g}"
     return at_most(abs(ratio - 1.0), 20.0 * relative, detail=words)
 
 
@@ -126,7 +126,7 @@ def _step(evidence: Evidence) -> float:
 
 @once_turning
 def _is_below_the_largest_step(evidence: Evidence) -> Comparison:
-    words = "c eta = {number:g} against 1/(M_1 M_2) = {bound:.4g}"
+    words = r"$c \eta$ = {number:g} against $1/(M_1 M_2)$ = {bound:.4g}"
     return Below(_step, _largest_step, words=words)(evidence)
 
 
@@ -153,16 +153,17 @@ def _euler_plan(evidence: Evidence) -> EulerPlan:
 THM_4_1 = Theorem(
     "lee2022:thm4.1",
     Reference("lee2022", "Theorem 4.1"),
-    "Euler's method on a flow g(e^(-ct)), g' without a zero on [0, 1], gives g(x) + c eta x g'(x) "
-    "log(g'(x)/g'(1))/2 + O(eta^2) at x = (1 - c eta)^T, so its error is O(eta) uniformly in T.",
+    r"Euler's method on a flow $g(e^{-ct})$, $g'$ without a zero on [0, 1], gives "
+    r"$g(x) + c \eta x g'(x)\,\log(g'(x)/g'(1))/2 + O(\eta^2)$ at $x = (1 - c \eta)^T$, so its error is $O(\eta)$ "
+    r"uniformly in $T$.",
     hypotheses=(
         *POPULATION_MODEL,
         Hypothesis("moving-start", "the scalar equation does not start at its fixed point", _moves),
-        Hypothesis("small-step", "eta < 1/(c M_1 M_2)", _is_below_the_largest_step, is_regime=True),
+        Hypothesis("small-step", r"$\eta < 1/(c M_1 M_2)$", _is_below_the_largest_step, is_regime=True),
     ),
     conclusions=(
-        Conclusion("uniform", "max_T error is eta times its leading constant", _uniform, Level.SCALING),
-        Conclusion("second-order", "what the leading term leaves is O(eta^2)", _second_order, Level.SCALING),
+        Conclusion("uniform", r"$\max_T$ error is $\eta$ times its leading constant", _uniform, Level.SCALING),
+        Conclusion("second-order", r"what the leading term leaves is $O(\eta^2)$", _second_order, Level.SCALING),
     ),
     constants=Quantities(
         {
@@ -176,16 +177,17 @@ THM_4_1 = Theorem(
     ),
     parameters=(
         Parameter("q", 1.0, "the scalar equation is that of one scalar layer", low=0.5, high=1.5),
-        Parameter("step", 0.004, "c eta of the largest of three step sizes", low=0.0, high=1.0),
-        Parameter("relaxations", 12.0, "length of the run in units of 1/c", low=0.0),
+        Parameter("step", 0.004, r"$c \eta$ of the largest of three step sizes", low=0.0, high=1.0),
+        Parameter("relaxations", 12.0, "length of the run in units of $1/c$", low=0.0),
     ),
     plan=_euler_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E4: the printed constant c eta M_3/(2 (2 - c eta)) is not a bound; the leading term replaces it.",
-    departs="Checked on u' = -u (u^2 - A)/2, the comparison equation of two layers, from the problem's start.",
+    erratum=r"E4: the printed constant $c \eta M_3/(2 (2 - c \eta))$ is not a bound; the leading term replaces it.",
+    departs="The theorem is for every one-to-one $g$ with two derivatives; it is judged on one, that of the comparison "
+    "equation of two layers, $u' = -u (u^2 - A)/2$, from the problem's start.",
 )
-EQ_12 = part("lee2022:eq12", "Eq. (12)", THM_4_1, "Euler's method up to O(T eta^2)")
+EQ_12 = part("lee2022:eq12", "Eq. (12)", THM_4_1, r"Euler's method up to $O(T \eta^2)$")
 
 # Lemma C.2 ------------------------------------------------------------------------------------------------------------
 
@@ -211,13 +213,14 @@ def _comparison_plan(evidence: Evidence) -> ComparisonPlan:
 LEMMA_C_2 = Theorem(
     "lee2022:lemmaC.2",
     Reference("lee2022", "Lemma C.2"),
-    "u' = f(u), v' = g(v), f <= g, f or g locally Lipschitz, and u <= v at first imply u <= v for ever.",
+    r"$u' = f(u)$, $v' = g(v)$, $f \le g$, $f$ or $g$ locally Lipschitz, and $u \le v$ at first imply $u \le v$ "
+    r"for ever.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion(
             "ordered",
             "the solution of the smaller right-hand side stays below",
-            AtLeast(_ordered, 0.0, allowance=ROUNDING, words="smallest v - u is {measured:.3g} v* after t = 0"),
+            AtLeast(_ordered, 0.0, allowance=ROUNDING, words="smallest $v - u$ is {measured:.3g} $v^*$ after $t = 0$"),
         ),
         Conclusion(
             "closed-forms",
@@ -231,6 +234,7 @@ LEMMA_C_2 = Theorem(
     plan=_comparison_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E9: the Lipschitz hypothesis is missing; f = g = sqrt|x| has ordered starts and crossing solutions.",
-    departs="Checked on the two comparison equations of Theorem 3.8, the use the paper makes of it.",
+    erratum=r"E9: the Lipschitz hypothesis is missing; $f = g = \sqrt{|x|}$ has ordered starts and crossing solutions.",
+    departs="The lemma is for any two right-hand sides; it is judged on the two comparison equations of Theorem 3.8, "
+    "the use the paper makes of it.",
 )

@@ -89,7 +89,7 @@ def _growth(evidence: Evidence) -> Comparison:
     """Smallest L(w)/|w - w*|^2 over probes at many distances, the flattest direction among them."""
     probes = evidence.recorded(FitsAndProbes)
     smallest = float(np.min(np.min(probes.losses, axis=1) / probes.distances**2))
-    words = f"L(w) >= {smallest:.3g} |w - w*|^2 on {probes.losses.size} probes"
+    words = f"$L(w)$ is at least {smallest:.3g} $|w - w^*|^2$ on {probes.losses.size} probes"
     return at_least(smallest, np.finfo(float).tiny, detail=words)
 
 
@@ -105,16 +105,16 @@ def _curvatures(evidence: Evidence) -> Constants:
 PROP_B_2 = Theorem(
     "lee2022:propB.2",
     Reference("lee2022", "Prop. B.2"),
-    "If E[1{<w*,x> > 0} x x^T] is positive definite, w* is the only w with zero loss.",
+    r"If $E[1\{\langle w^*, x\rangle > 0\} x x^\top]$ is positive definite, $w^*$ is the only $w$ with zero loss.",
     hypotheses=(assumed(REALIZABLE), assumed(UNIQUE_MINIMUM)),
     conclusions=(
         Conclusion(
             "unique",
-            "no other w fits every sample",
-            AtMost(_only_fit, 1e-06, words="the farthest perfect fit is {measured:.2g} |w*| from w*"),
+            "no other $w$ fits every sample",
+            AtMost(_only_fit, 1e-06, words="the farthest perfect fit is {measured:.2g} $|w^*|$ from $w^*$"),
             Level.EXACT,
         ),
-        Conclusion("growth", "the loss is positive away from w*", _growth, Level.EXACT),
+        Conclusion("growth", "the loss is positive away from $w^*$", _growth, Level.EXACT),
     ),
     constants=_curvatures,
     record=_fits_and_probes,

@@ -44,7 +44,7 @@ def _gradient_on_the_cone(share: float) -> Comparison:
     """|grad G - share mu^+| at a point of C."""
     facts, w = separable()
     gap = float(np.linalg.norm(pulling_gradient(facts.dataset, w) - share * facts.leaky_mean(1)))
-    return at_most(gap, 1e-12, detail=f"|grad G - {share:g} mu^+| = {gap:.4g} on C")
+    return at_most(gap, 1e-12, detail=rf"$|\nabla G - c \mu^+|$ with $c$ = {share:g} is {gap:.4g} on $C$")
 
 
 E2 = Erratum(
@@ -52,8 +52,8 @@ E2 = Erratum(
     partial(_gradient_on_the_cone, 1.0),
     partial(_gradient_on_the_cone, 0.5),
     where="App. G",
-    printed="the subgradient of G on C is mu^+",
-    corrected="mu^+/2, and lambda_0^+ = |mu^+|/2; kappa is unaffected",
+    printed=r"the subgradient of $G$ on $C$ is $\mu^+$",
+    corrected=r"$\mu^+/2$, and $\lambda_0^+ = |\mu^+|/2$; $\kappa$ is unaffected",
 )
 
 
@@ -61,8 +61,8 @@ def _gradient_on_the_opposite_cone(sign: int) -> Comparison:
     """|grad G - mu/2| at a point of -C, for mu made of x_i^- as printed, which is x_i^+, or with slopes exchanged."""
     facts, w = separable()
     gap = float(np.linalg.norm(pulling_gradient(facts.dataset, -w) - 0.5 * facts.leaky_mean(sign)))
-    name = "x_i^+" if sign > 0 else "x_i^-"
-    return at_most(gap, 1e-12, detail=f"|grad G - (1/2) mean of y_i {name}| = {gap:.4g} on -C")
+    name = "$x_i^+$" if sign > 0 else "$x_i^-$"
+    return at_most(gap, 1e-12, detail=rf"distance of $\nabla G$ to half the mean of $y_i$ {name} is {gap:.4g} on $-C$")
 
 
 E8 = Erratum(
@@ -70,7 +70,7 @@ E8 = Erratum(
     partial(_gradient_on_the_opposite_cone, 1),
     partial(_gradient_on_the_opposite_cone, -1),
     where="App. A, G.1",
-    printed="x_i^- is defined as x_i^+",
+    printed="$x_i^-$ is defined as $x_i^+$",
     corrected="with the slopes exchanged",
 )
 
@@ -81,7 +81,9 @@ def _excluded_ray(side: float) -> Comparison:
     unit = side * facts.leaky_mean(-1) / np.linalg.norm(facts.leaky_mean(-1))
     pull = pulling_gradient(facts.dataset, unit)
     speed = float(np.linalg.norm(pull - (pull @ unit) * unit))
-    return at_most(speed, 1e-12, detail=f"the direction {'+' if side > 0 else '-'}mu^- turns at the speed {speed:.4g}")
+    return at_most(
+        speed, 1e-12, detail=rf"the direction {'+' if side > 0 else '-'}$\mu^-$ turns at the speed {speed:.4g}"
+    )
 
 
 E7 = Erratum(
@@ -89,8 +91,8 @@ E7 = Erratum(
     partial(_excluded_ray, 1.0),
     partial(_excluded_ray, -1.0),
     where="G.3, G.4",
-    printed="the excluded rays are +mu^- and -mu^+",
-    corrected="-mu^- for a > 0 and +mu^+ for a < 0",
+    printed=r"the excluded rays are $+\mu^-$ and $-\mu^+$",
+    corrected=r"$-\mu^-$ for $a > 0$ and $+\mu^+$ for $a < 0$",
 )
 
 
@@ -101,7 +103,9 @@ def _other_sign(case: tuple[str, float]) -> Comparison:
     printed = assumptions.opposite_networks(facts, sign=1, repaired=False).margin
     margin = assumptions.opposite_networks(facts, sign=1, repaired=True).margin
     value = float("nan") if margin is None else float(margin)
-    return at_least(value, 0.0, detail=f"A.5 has margin {printed or 0.0:.4g} on {name}, gamma^+/2 - V* is {value:.4g}")
+    return at_least(
+        value, 0.0, detail=rf"A.5 has margin {printed or 0.0:.4g} on {name}, $\gamma^+/2 - V^*$ is {value:.4g}"
+    )
 
 
 E4 = Erratum(
@@ -110,8 +114,8 @@ E4 = Erratum(
     partial(_other_sign, ("lyu-counterexample-sharp", 0.5)),
     where="Thms A.7 and G.11",
     printed="Assumption A.5",
-    corrected="A.5*: the dual multipliers of w^+ themselves must give V* < gamma^+/2; on three points A.5 holds and "
-    "the flow tends to a two-neuron network of margin 0.66087 instead of 1/2",
+    corrected=r"A.5*: the dual multipliers of $w^+$ themselves must give $V^* < \gamma^+/2$; on three points A.5 "
+    r"holds and the flow tends to a two-neuron network of margin 0.66087 instead of 1/2",
 )
 
 
@@ -123,8 +127,8 @@ def _opposite_networks(*, printed: bool) -> Comparison:
     own = float(np.min(data.y * network.outputs(data.X))) / 2.0
     margin = assumptions.opposite_networks(facts, sign=-1, repaired=True).margin or 0.0
     value = 0.5 * side.margin - own if printed else margin
-    name = "a_k <= 0" if printed else "a_k >= 0"
-    return at_least(value, 1e-9, detail=f"gamma^-/2 exceeds the margin of networks with {name} by {value:.4g}")
+    name = r"$a_k \le 0$" if printed else r"$a_k \ge 0$"
+    return at_least(value, 1e-9, detail=rf"$\gamma^-/2$ exceeds the margin of networks with {name} by {value:.4g}")
 
 
 E5 = Erratum(
@@ -132,8 +136,8 @@ E5 = Erratum(
     partial(_opposite_networks, printed=True),
     partial(_opposite_networks, printed=False),
     where="Thm A.10, A.9",
-    printed="a_k <= 0",
-    corrected="a_k >= 0, with the mirrored A.6 and A.5*; w^- lacks an index",
+    printed=r"$a_k \le 0$",
+    corrected=r"$a_k \ge 0$, with the mirrored A.6 and A.5*; $w^-$ lacks an index",
 )
 
 
@@ -145,7 +149,7 @@ def _suboptimal(*, printed: bool) -> Comparison:
     base = instance.dataset.subset(np.arange(3, instance.dataset.n))
     data = hinted(base, H=known.H, K=K, eps=known.eps, leak=LEAK).dataset
     ratio = network_margin(data, LEAK).margin / (0.5 * known.eps)
-    return at_least(ratio, 1.0 + 1e-6, detail=f"the best margin is {ratio:.7g} times eps/2 at K = {K:.4g}")
+    return at_least(ratio, 1.0 + 1e-6, detail=rf"the best margin is {ratio:.7g} times $\varepsilon/2$ at $K$ = {K:.4g}")
 
 
 E6 = Erratum(
@@ -153,8 +157,9 @@ E6 = Erratum(
     partial(_suboptimal, printed=True),
     partial(_suboptimal, printed=False),
     where="Thm 6.2, Lemma A.4, Thm G.9",
-    printed="gamma^+/2 is a suboptimal margin",
-    corrected="for m >= 3 exactly if K > eps sqrt((3 + leak)/(1 - leak)); for m = 1 it is optimal among a_1 >= 0",
+    printed=r"$\gamma^+/2$ is a suboptimal margin",
+    corrected=r"for $m \ge 3$ exactly if $K > \varepsilon \sqrt{(3 + \mathrm{leak})/(1 - \mathrm{leak})}$; for "
+    r"$m = 1$ it is optimal among $a_1 \ge 0$",
 )
 
 
@@ -162,7 +167,7 @@ def _probability(*, printed: bool) -> Comparison:
     """Share of 100,000 balanced draws of two neurons with a positive one, against 0.9 or 1 - 2^-m."""
     draws = np.random.default_rng(0).standard_normal((100_000, 2)) > 0.0
     share = float(np.mean(np.any(draws, axis=1)))
-    words = f"{share:.4g} of 100,000 draws with m = 2 have a positive neuron"
+    words = f"{share:.4g} of 100,000 draws with $m = 2$ have a positive neuron"
     return at_least(share, 0.9, detail=words) if printed else equals(share, 0.75, atol=6e-3, detail=words)
 
 
@@ -171,8 +176,8 @@ E11 = Erratum(
     partial(_probability, printed=True),
     partial(_probability, printed=False),
     where="Thm 6.2, A.7, A.10, App. G",
-    printed="probability 1 - delta over D_init",
-    corrected="1 - 2^-m over the balanced draw",
+    printed=r"probability $1 - \delta$ over $D_{\mathrm{init}}$",
+    corrected="$1 - 2^{-m}$ over the balanced draw",
 )
 
 
@@ -218,7 +223,7 @@ def _growth_window(*, printed: bool) -> Comparison:
     entry, used = growth_plan(evidence).times
     log_size = evidence.network.log_scale + 0.5 * np.log(correct_cone(evidence).factor) + entry_sizes(evidence).max()
     end = window(evidence, float(log_size)) + (0.0 if printed else entry)
-    return at_most(used, end, detail=f"T0 + T1 = {used:.4g}, T0 = {entry:.4g}, the window ends at {end:.4g}")
+    return at_most(used, end, detail=f"$T_0 + T_1$ = {used:.4g}, $T_0$ = {entry:.4g}, the window ends at {end:.4g}")
 
 
 E16 = Erratum(
@@ -226,6 +231,6 @@ E16 = Erratum(
     partial(_growth_window, printed=True),
     partial(_growth_window, printed=False),
     where="G.4, G.5, G.7",
-    printed="sqrt(eps/m), max for min, C_1, the window",
-    corrected="sqrt(eps/(2m)), min, C_1 = sigma_max/r_max^3, the window begins at T0",
+    printed=r"$\sqrt{\varepsilon/m}$, max for min, $C_1$, the window",
+    corrected=r"$\sqrt{\varepsilon/(2m)}$, min, $C_1 = \sigma_{\max}/r_{\max}^3$, the window begins at $T_0$",
 )

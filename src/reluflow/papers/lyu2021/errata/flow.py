@@ -26,7 +26,7 @@ def _pull_of_mean(share: float) -> Comparison:
     mean = (data.y @ data.X) / data.n
     unit = mean / np.linalg.norm(mean)
     value, stated = float(pulling_gradient(data, unit) @ unit), share * (1.0 + LEAK) * float(np.linalg.norm(mean))
-    return equals(value, stated, atol=1e-12, detail=f"G(mu-bar) = {value:.6g} against {stated:.6g}")
+    return equals(value, stated, atol=1e-12, detail=rf"$G(\bar{{\mu}})$ = {value:.6g} against {stated:.6g}")
 
 
 E1 = Erratum(
@@ -34,15 +34,15 @@ E1 = Erratum(
     partial(_pull_of_mean, 0.5),
     partial(_pull_of_mean, 0.25),
     where="Sec. 5.1",
-    printed="mu~ = ((1 + leak)/2) mu",
-    corrected="((1 + leak)/4) mu, so lambda_0 = ((1 + leak)/4) |mu|",
+    printed=r"$\tilde{\mu} = ((1 + \mathrm{leak})/2) \mu$",
+    corrected=r"$((1 + \mathrm{leak})/4) \mu$, so $\lambda_0 = ((1 + \mathrm{leak})/4) |\mu|$",
 )
 
 
 def _norm_of_pair(share: float) -> Comparison:
     """|share (w*, -w*, 1, -1)| for a unit vector w*."""
     norm = float(share * np.linalg.norm([0.6, 0.8, -0.6, -0.8, 1.0, -1.0]))
-    return equals(norm, 1.0, atol=1e-12, detail=f"|{share:g} (w*, -w*, 1, -1)| = {norm:g}")
+    return equals(norm, 1.0, atol=1e-12, detail=f"$|c (w^*, -w^*, 1, -1)|$ with $c$ = {share:g} is {norm:g}")
 
 
 E3 = Erratum(
@@ -50,8 +50,8 @@ E3 = Erratum(
     partial(_norm_of_pair, 0.25),
     partial(_norm_of_pair, 0.5),
     where="Thm 5.5",
-    printed="(1/4)(w*, -w*, 1, -1)",
-    corrected="(1/2)(w*, -w*, 1, -1), of norm 1",
+    printed="$(1/4)(w^*, -w^*, 1, -1)$",
+    corrected="$(1/2)(w^*, -w^*, 1, -1)$, of norm 1",
 )
 
 
@@ -60,7 +60,7 @@ def _embedded(*, printed: bool) -> Comparison:
     plus, minus, mean = 2.0, -3.0, 1.0
     theta = (plus, plus * mean, minus, minus * mean) if printed else (plus * mean, minus * mean, plus, minus)
     gap = abs(theta[0] - theta[2] * mean)
-    return at_most(gap, 0.0, detail=f"w_1 = {theta[0]:g}, a_1 mu-bar = {theta[2] * mean:g}")
+    return at_most(gap, 0.0, detail=rf"$w_1$ = {theta[0]:g}, $a_1 \bar{{\mu}}$ = {theta[2] * mean:g}")
 
 
 E10 = Erratum(
@@ -68,8 +68,8 @@ E10 = Erratum(
     partial(_embedded, printed=True),
     partial(_embedded, printed=False),
     where="Lemmas 5.2, 5.4, E.8",
-    printed="theta-hat = (b_+, b_+ mu-bar, ...)",
-    corrected="(b_+ mu-bar, b_- mu-bar, b_+, b_-)",
+    printed=r"$\hat\theta = (b_+, b_+ \bar\mu, \dots)$",
+    corrected=r"$(b_+ \bar\mu, b_- \bar\mu, b_+, b_-)$",
 )
 
 
@@ -79,7 +79,7 @@ def _norm_of_best(factor: float) -> Comparison:
     sizes = np.sqrt([np.linalg.norm(w_plus), np.linalg.norm(w_minus)])
     network = Network([w_plus / sizes[0], w_minus / sizes[1]], [sizes[0], -sizes[1]])
     ratio = float(network.squared_norm()) / float(np.sum(sizes**2))
-    return equals(ratio, factor, atol=1e-12, detail=f"|theta|^2 = {ratio:g} (|w^+| + |w^-|)")
+    return equals(ratio, factor, atol=1e-12, detail=rf"$|\theta|^2$ = {ratio:g} $(|w^+| + |w^-|)$")
 
 
 E12 = Erratum(
@@ -87,8 +87,8 @@ E12 = Erratum(
     partial(_norm_of_best, 1.0),
     partial(_norm_of_best, 2.0),
     where="Thm H.2, Lemma H.3",
-    printed="w_k/a_k; f = phi + phi; |theta|^2 = |w^+| + |w^-|",
-    corrected="w_k/|a_k|; phi(<x, w^+>) - phi(<x, w^->); 2(|w^+| + |w^-|)",
+    printed=r"$w_k/a_k$; $f = \varphi + \varphi$; $|\theta|^2 = |w^+| + |w^-|$",
+    corrected=r"$w_k/|a_k|$; $\varphi(\langle x, w^+\rangle) - \varphi(\langle x, w^-\rangle)$; $2(|w^+| + |w^-|)$",
 )
 
 
@@ -105,8 +105,8 @@ E13 = Erratum(
     partial(_forces, printed=True),
     partial(_forces, printed=False),
     where="Lemma B.20",
-    printed="sum_i (1 - e^(-l_i)) >= 1 - e^(-max l) >= 1 - e^(-n L)",
-    corrected="the second step goes the wrong way; 1 - prod_i (1 - g_i) <= sum_i g_i serves",
+    printed=r"$\sum_i(1 - e^{-l_i}) \ge 1 - e^{-\max l} \ge 1 - e^{-n L}$",
+    corrected=r"the second step goes the wrong way; $1 - \prod_i(1 - g_i) \le \sum_i g_i$ serves",
 )
 
 
@@ -117,7 +117,7 @@ def _rate(power: float) -> Comparison:
     gamma = float(np.min(data.y * (data.X @ w_star)))
     square = a**2 * float(np.sum(pulling_gradient(data, w_star) ** 2))  # all forces are 1/2
     bound = a ** (2.0 * power) * (LEAK * gamma / (2.0 * data.n)) ** 2
-    return at_least(square, bound, detail=f"-dL/dt = {square:.4g} against {bound:.4g}")
+    return at_least(square, bound, detail=f"$-dL/dt$ = {square:.4g} against {bound:.4g}")
 
 
 E14 = Erratum(
@@ -125,8 +125,8 @@ E14 = Erratum(
     partial(_rate, 2.0),
     partial(_rate, 1.0),
     where="Thm B.19",
-    printed="rate c^2 (leak gamma*/2n)^2",
-    corrected="c (leak gamma*/2n)^2, with w* of norm 1",
+    printed=r"rate $c^2 (\mathrm{leak}\, \gamma^*/(2n))^2$",
+    corrected=r"$c (\mathrm{leak}\, \gamma^*/(2n))^2$, with $w^*$ of norm 1",
 )
 
 
@@ -152,7 +152,9 @@ def _smoothed_gradient(sign: float) -> Comparison:
     slope = -1.0 / (1.0 + np.exp(alpha(theta)))  # l'(alpha)
     stated = by_differences(total) / (square * slope) + sign * 2.0 * alpha(theta) * theta / square**2
     gap = float(np.max(np.abs(by_differences(lambda z: alpha(z) / float(z @ z)) - stated)))
-    return at_most(gap, 1e-8, detail=f"the gradient of gamma~ misses the formula by {above_rounding(gap, 1e-8)}")
+    return at_most(
+        gap, 1e-8, detail=rf"the gradient of $\tilde{{\gamma}}$ misses the formula by {above_rounding(gap, 1e-08)}"
+    )
 
 
 E18 = Erratum(
@@ -160,8 +162,8 @@ E18 = Erratum(
     partial(_smoothed_gradient, 1.0),
     partial(_smoothed_gradient, -1.0),
     where="F.9, (47), (54)",
-    printed="signs and powers of L and n",
-    corrected="minus, 2|tangential|, no extra L, l^(-1)(nL)",
+    printed="signs and powers of $L$ and $n$",
+    corrected=r"minus, twice the tangential part, no extra $L$, $\ell^{-1}(nL)$",
 )
 
 
@@ -169,7 +171,7 @@ def _output_sign(w: float) -> Comparison:
     """a(t) of one neuron against a constant pull 1, a(0) = 0.5: cosh(t)/2 + w(0) sinh(t), least over t <= 3."""
     times = np.linspace(0.0, 3.0, 301)
     least = float(np.min(0.5 * np.cosh(times) + w * np.sinh(times)))
-    return at_least(least, 0.0, detail=f"a falls to {least:.4g} from a(0) = 0.5, w(0) = {w:g}")
+    return at_least(least, 0.0, detail=f"$a$ falls to {least:.4g} from $a(0) = 0.5$, $w(0)$ = {w:g}")
 
 
 E19 = Erratum(
@@ -189,7 +191,7 @@ def _pair_coefficient(sign: float) -> Comparison:
     stated = 0.5 * (1.0 + LEAK) * X @ (0.5 * w + sign * (-0.5) * (-w))
     gap = float(np.max(np.abs(outputs - stated)))
     return at_most(
-        gap, 1e-12, detail=f"with u_2 = {'-' if sign < 0 else ''}a_2 w_2 the function is missed by {gap:.4f}"
+        gap, 1e-12, detail=f"with $u_2$ = {'-' if sign < 0 else ''}$a_2 w_2$ the function is missed by {gap:.4f}"
     )
 
 
@@ -198,8 +200,8 @@ E17 = Erratum(
     partial(_pair_coefficient, -1.0),
     partial(_pair_coefficient, 1.0),
     where="F.2, Thm 5.5",
-    printed="u_2 = -a_2 w_2, (1 - gamma*)/2, max",
-    corrected="a_2 w_2, (1 - leak)/2, min, and eps at most arccos((1 + leak)/2)",
+    printed=r"$u_2 = -a_2 w_2$, $(1 - \gamma^*)/2$, $\max$",
+    corrected=r"$a_2 w_2$, $(1 - \mathrm{leak})/2$, $\min$, and $\varepsilon$ at most $\arccos((1 + \mathrm{leak})/2)$",
 )
 
 
@@ -230,7 +232,7 @@ def _phase_one_error(*, printed: bool) -> Comparison:
     served = 0.25 * (1.0 + LEAK) * float(np.linalg.norm(other.y @ other.X / other.n))
     bound = 4.0 / (served if printed else growth) + np.sqrt(2.0)
     name = f"the {bound:.4g} of lyu-symmetric" if printed else f"{bound:.4g}"
-    return at_most(value, bound, detail=f"error/r^3 = {value:.4g} against {name} at lambda_0 = {growth:.3g}")
+    return at_most(value, bound, detail=rf"error over $r^3$ = {value:.4g} against {name} at $\lambda_0$ = {growth:.3g}")
 
 
 E9 = Erratum(
@@ -238,8 +240,8 @@ E9 = Erratum(
     partial(_phase_one_error, printed=True),
     partial(_phase_one_error, printed=False),
     where="Lemma 5.2",
-    printed="a constant C for every r",
-    corrected="C = 4/lambda_0 + sqrt 2, for r <= sqrt(lambda_0)/2",
+    printed="a constant $C$ for every $r$",
+    corrected=r"$C = 4/\lambda_0 + \sqrt{2}$, for $r \le \sqrt{\lambda_0}/2$",
 )
 
 

@@ -5,38 +5,38 @@ it may leave to either side, or stay for a while, so that it is not unique; in a
 refraction edge it passes and bends. Only a ridge makes it branch.
 
 Here each is an exact solution for one balanced neuron on two samples, at the boundary of the first: above, the loss as
-a function of w with a = |w| or a = -|w|, which the flow keeps; below, the plane of w. The claims add two data models of
-the paper: hinted data, where neurons slide, and orthogonally separable data, where they are only refracted.
+a function of $w$ with $a = |w|$ or $a = -|w|$, which the flow keeps; below, the plane of $w$. The claims add two data
+models of the paper: hinted data, where neurons slide, and orthogonally separable data, where they are only refracted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
+from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
 from reluflow.certificates.one_class import leaky_margins
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.event import EventKind
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
-from reluflow.endings.limit import LimitIdentified, certified_limit
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.network.initialization import lyu_balanced_initialization
 from reluflow.network.network import Network, leaky_relu
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lyu2021.figures.panels import LEAK, LOSS
 from reluflow.papers.lyu2021.theorems.boundaries import boundary_at
+from reluflow.papers.workbench import Workbench
 
 KINDS = ("ridge", "valley", "refraction")
 SIGNS = {"ridge": 1.0, "valley": -1.0, "refraction": 1.0}  # of the output weight
@@ -70,42 +70,111 @@ class Settings:
     orthogonal_width: int = 50
     rtol: float = 1e-10
 
+    def starts(self, kind: str) -> tuple[tuple[float, float], ...]:
+        """Where the paths of a picture start."""
+        return {"ridge": self.ridge_starts, "valley": self.valley_starts, "refraction": self.refraction_starts}[kind]
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+
+@dataclass(frozen=True, eq=False)
+class BoundaryPaths:
+    """One picture.
+
+    Parameters
+    ----------
+    kind, above, below, slope
+        Of the boundary: what it is, the normal speeds over |a| on its two sides, and the slope between them.
+    paths, losses
+        Input weights and losses of each run at the times, shapes (runs, times, 2) and (runs, times).
+    slides, refractions
+        Of each run: how often it slid, and how often it passed the boundary of the first sample.
+    entries
+        When each run first began to slide; infinite where it did not.
+    """
+
+    kind: str
+    above: float
+    below: float
+    slope: float
+    paths: FloatArray
+    losses: FloatArray
+    slides: IntArray
+    refractions: IntArray
+    entries: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSides:
+    """Unit directions from either side of the ridge, early and in the limit, shape (2, 2), and the best neuron w^+."""
+
+    early: FloatArray
+    late: FloatArray
+    best: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class HintedSlides:
+    """Slides on hinted data: along which samples, how many, and |theta|^2 where the first begins and the last ends."""
+
+    samples: IntArray
+    slides: int
+    positive_slides: int
+    entry_norm: float
+    exit_norm: float
+    outcome: str
+
+
+@dataclass(frozen=True)
+class OrthogonalEvents:
+    """Refractions on orthogonally separable data, and slides, ridges and deaths."""
+
+    refractions: int
+    others: int
+
+
+@dataclass(frozen=True, eq=False)
+class BoundaryRuns:
+    """What Figure 3 shows: the pictures by kind, how the solver ends atop the ridge, and the other runs."""
+
+    pictures: Mapping[str, BoundaryPaths]
+    ridge_outcome: str
+    times: FloatArray
+    sides: TwoSides
+    hinted: HintedSlides
+    orthogonal: OrthogonalEvents
+
+
+def compute(settings: Settings, workbench: Workbench) -> BoundaryRuns:
     """Paths and normal speeds of the three pictures, the two branches of the ridge, and the two wider runs."""
-    results: Results = {}
+    pictures = {}
     times = np.linspace(0.0, settings.horizon, NUM_TIMES)
     for kind in KINDS:
         workbench.progress(0.2 * KINDS.index(kind), kind)
         tiny = problem_of(kind, (0.0, 1e-6))
         boundary = boundary_at(tiny, tiny.network, 0, 0)
         size = abs(float(tiny.network.a[0]))
-        results |= {
-            f"{kind}_kind": str(boundary.kind),
-            f"{kind}_above": boundary.above / size,
-            f"{kind}_below": boundary.below / size,
-            f"{kind}_slope": boundary.slope,
-        }
-        starts = getattr(settings, f"{kind}_starts")
+        starts = settings.starts(kind)
         runs = [_flow(problem_of(kind, start), times, settings.rtol, "positive") for start in starts]
         if kind == "ridge":
             atop = problem_of(kind, starts[0])
             runs[:1] = [_flow(atop, times, settings.rtol, side) for side in SIDES]
-            results["ridge_outcome"] = str(train(atop, EventDrivenFlow(rtol=settings.rtol)).outcome)
-        results[f"{kind}_paths"] = np.array([[s.network.materialized().w[0] for s in run.snapshots] for run in runs])
-        results[f"{kind}_losses"] = np.array([[s.loss for s in run.snapshots] for run in runs])
-        results[f"{kind}_slides"] = np.array([run.slides for run in runs])
         passes = [run.events.of_kind(EventKind.REFRACTION).samples for run in runs]
-        results[f"{kind}_refractions"] = np.array([np.sum(samples == 0) for samples in passes])
-        if kind == "valley":
-            results["valley_entries"] = np.array(
-                [np.min(run.events.of_kind(EventKind.SLIDE_ENTRY).times, initial=np.inf) for run in runs]
-            )
-    results["times"] = times
+        entries = [run.events.of_kind(EventKind.SLIDE_ENTRY).times for run in runs]
+        pictures[kind] = BoundaryPaths(
+            kind=str(boundary.kind),
+            above=boundary.above / size,
+            below=boundary.below / size,
+            slope=boundary.slope,
+            paths=np.array([[s.network.materialized().w[0] for s in run.snapshots] for run in runs]),
+            losses=np.array([[s.loss for s in run.snapshots] for run in runs]),
+            slides=np.array([run.slides for run in runs]),
+            refractions=np.array([np.sum(samples == 0) for samples in passes]),
+            entries=np.array([np.min(at, initial=np.inf) for at in entries]),
+        )
+    unnamed = train(problem_of("ridge", settings.ridge_starts[0]), EventDrivenFlow(rtol=settings.rtol))
     workbench.progress(0.6, "two sides of the ridge")
-    results |= _two_sides(settings)
+    sides = _two_sides(settings)
     workbench.progress(0.8, "hinted and orthogonally separable data")
-    return results | _hinted(settings) | _orthogonal(settings)
+    return BoundaryRuns(pictures, str(unnamed.outcome), times, sides, _hinted(settings), _orthogonal(settings))
 
 
 def _flow(problem: TrainingProblem, times: FloatArray, rtol: float, ridge: Ridge) -> Trajectory:
@@ -113,7 +182,7 @@ def _flow(problem: TrainingProblem, times: FloatArray, rtol: float, ridge: Ridge
     return train(problem, solver, until=Exhausted(), times=times, horizon=float(times[-1]))
 
 
-def _two_sides(settings: Settings) -> Results:
+def _two_sides(settings: Settings) -> TwoSides:
     """Directions where |w|^2 + a^2 passes 0.01, and in the limit, from either side of the ridge."""
     early, late = [], []
     for side in (1.0, -1.0):
@@ -129,14 +198,10 @@ def _two_sides(settings: Settings) -> Results:
         w = next(frame.network.w[0] for frame in run.frames[1:] if frame.network.squared_norm() >= 1e-2)
         early.append(w / np.linalg.norm(w))
         late.append(limit / np.linalg.norm(limit))
-    return {
-        "sides_early": np.array(early),
-        "sides_late": np.array(late),
-        "best_neuron": leaky_margins(load("lyu-ridge"), LEAK).positive.w,
-    }
+    return TwoSides(np.array(early), np.array(late), leaky_margins(load("lyu-ridge"), LEAK).positive.w)
 
 
-def _hinted(settings: Settings) -> Results:
+def _hinted(settings: Settings) -> HintedSlides:
     """How long negative neurons slide on the boundary of the third hint, in terms of |theta|^2."""
     dataset = load("lyu-hinted")
     rng = np.random.default_rng(HINTED_SEED)
@@ -151,17 +216,17 @@ def _hinted(settings: Settings) -> Results:
     times = np.array([frame.time for frame in run.frames[1:]])
     squares = np.array([frame.network.squared_norm() for frame in run.frames[1:]])
     entries, exits = (run.events.of_kind(kind) for kind in (EventKind.SLIDE_ENTRY, EventKind.SLIDE_EXIT))
-    return {
-        "hinted_sliding_samples": np.unique(entries.samples),
-        "hinted_slides": len(entries),
-        "hinted_positive_slides": int(np.sum(network.a[entries.neurons] > 0.0)),
-        "hinted_entry_norm": float(np.interp(entries.times.min(), times, squares)),
-        "hinted_exit_norm": float(np.interp(exits.times.max(), times, squares)),
-        "hinted_outcome": str(run.outcome),
-    }
+    return HintedSlides(
+        samples=np.unique(entries.samples),
+        slides=len(entries),
+        positive_slides=int(np.sum(network.a[entries.neurons] > 0.0)),
+        entry_norm=float(np.interp(entries.times.min(), times, squares)),
+        exit_norm=float(np.interp(exits.times.max(), times, squares)),
+        outcome=str(run.outcome),
+    )
 
 
-def _orthogonal(settings: Settings) -> Results:
+def _orthogonal(settings: Settings) -> OrthogonalEvents:
     dataset = load("lyu-orthogonal")
     rng = np.random.default_rng(0)
     network = lyu_balanced_initialization(dataset, width=settings.orthogonal_width, scale=1e-3, rng=rng, leak=LEAK)
@@ -172,90 +237,101 @@ def _orthogonal(settings: Settings) -> Results:
         log_horizon=200.0,
     )
     others = (EventKind.SLIDE_ENTRY, EventKind.RIDGE, EventKind.DEATH)
-    return {
-        "orthogonal_refractions": run.events.count(EventKind.REFRACTION),
-        "orthogonal_others": sum(run.events.count(kind) for kind in others),
-    }
+    return OrthogonalEvents(
+        refractions=run.events.count(EventKind.REFRACTION),
+        others=sum(run.events.count(kind) for kind in others),
+    )
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: BoundaryRuns) -> tuple[Claim, ...]:
     """The three kinds with their exact speeds, what the solutions do, and the two data models."""
-    early, late, best = results["sides_early"], results["sides_late"], results["best_neuron"]
-    entered = results["times"][None, :] > results["valley_entries"][:, None]
-    offset = float(np.max(np.abs(results["valley_paths"][..., 0])[entered], initial=0.0))
+    early, late, best = results.sides.early, results.sides.late, results.sides.best
+    ridge, valley, refraction = (results.pictures[kind] for kind in KINDS)
+    entered = results.times[None, :] > valley.entries[:, None]
+    offset = float(np.max(np.abs(valley.paths[..., 0])[entered], initial=0.0))
     return (
         Claim(
             "ridge: both sides push a positive neuron away from the boundary of a positive sample (normal speeds over "
             "a, on the positive and the negative side)",
-            results["ridge_kind"] == "ridge"
-            and bool(np.allclose([results["ridge_above"], results["ridge_below"]], [0.075, -0.05], atol=1e-9)),
-            (results["ridge_above"], results["ridge_below"]),
+            ridge.kind == "ridge" and bool(np.allclose([ridge.above, ridge.below], [0.075, -0.05], atol=1e-9)),
+            (ridge.above, ridge.below),
             (0.075, -0.05),
+            source="App. I.2.1, Fig. 3(a)",
         ),
         Claim(
             "ridge: the flow is not unique there (how the solver ends if no side is named)",
-            results["ridge_outcome"] == "ridge",
-            results["ridge_outcome"],
+            results.ridge_outcome == "ridge",
+            results.ridge_outcome,
             "ridge",
-            ours=True,
+            source=OURS,
         ),
         Claim.above(
-            f"ridge: perturbed by {settings.perturbation:g} to either side, neurons separate (degrees between them at "
-            f"|w|^2 = 0.01, from |w| = {settings.small:g})",
+            f"ridge: perturbed by {settings.perturbation:g} to either side, neurons separate (degrees between them "
+            f"at $|w|^2 = 0.01$, from $|w|$ = {settings.small:g})",
             np.degrees(np.arccos(early[0] @ early[1])),
             30.0,
+            source="App. I.2.1: “may go down different slopes next”",
         ),
         Claim.below(
-            "ridge: yet both tend to w^+ here: branches may end in one limit (distance of the certified directions)",
+            "ridge: yet both tend to $w^+$ here: branches may end in one limit (distance of the certified directions)",
             np.max(np.linalg.norm(late - best, axis=1)),
             1e-9,
-            ours=True,
+            source=OURS,
         ),
         Claim(
-            "valley: both sides push a negative neuron back to the boundary of a positive sample (normal speeds over "
-            "|a|)",
-            results["valley_kind"] == "valley"
-            and bool(np.allclose([results["valley_above"], results["valley_below"]], [-0.0375, 0.0875], atol=1e-9)),
-            (results["valley_above"], results["valley_below"]),
+            "valley: both sides push a negative neuron back to the boundary of a positive sample (normal speeds "
+            "over $|a|$)",
+            valley.kind == "valley" and bool(np.allclose([valley.above, valley.below], [-0.0375, 0.0875], atol=1e-9)),
+            (valley.above, valley.below),
             (-0.0375, 0.0875),
+            source="App. I.2.1, Fig. 3(b)",
         ),
         Claim(
             "valley: every path reaches the boundary and slides along it (slides of each path)",
-            bool(np.all(results["valley_slides"] == 1)),
-            tuple(results["valley_slides"].tolist()),
-            (1,) * len(results["valley_slides"]),
+            bool(np.all(valley.slides == 1)),
+            tuple(valley.slides.tolist()),
+            (1,) * len(valley.slides),
+            source="App. I.2.1, Fig. 3(b)",
         ),
-        Claim.below("valley: sliding means <w, x_1> = 0 as long as it is drawn (largest |<w, x_1>|)", offset, 1e-12),
+        Claim.below(
+            r"valley: sliding means $\langle w, x_1\rangle = 0$ as long as it is drawn (largest "
+            r"$|\langle w, x_1\rangle|$)",
+            offset,
+            1e-12,
+            source=OURS,
+        ),
         Claim(
             "refraction edge: both sides move a neuron across (normal speeds over a)",
-            results["refraction_kind"] == "refraction"
-            and bool(np.allclose([results["refraction_above"], results["refraction_below"]], [0.425, 0.3], atol=1e-9)),
-            (results["refraction_above"], results["refraction_below"]),
+            refraction.kind == "refraction"
+            and bool(np.allclose([refraction.above, refraction.below], [0.425, 0.3], atol=1e-9)),
+            (refraction.above, refraction.below),
             (0.425, 0.3),
+            source="App. I.2.1, Fig. 3(c)",
         ),
         Claim(
             "refraction edge: every path passes once and none slides (passages of each path)",
-            bool(np.all(results["refraction_refractions"] == 1)) and not np.any(results["refraction_slides"]),
-            tuple(results["refraction_refractions"].tolist()),
-            (1,) * len(results["refraction_refractions"]),
+            bool(np.all(refraction.refractions == 1)) and not np.any(refraction.slides),
+            tuple(refraction.refractions.tolist()),
+            (1,) * len(refraction.refractions),
+            source="App. I.2.1, Fig. 3(c)",
         ),
         Claim(
-            "hinted data: negative neurons, and only they, slide along the boundary of the third hint (slides, of them "
-            f"positive neurons; from |theta|^2 = {results['hinted_entry_norm']:.2g} to "
-            f"{results['hinted_exit_norm']:.2g})",
-            results["hinted_sliding_samples"].tolist() == [2]
-            and results["hinted_slides"] > 0
-            and results["hinted_positive_slides"] == 0,
-            (results["hinted_slides"], results["hinted_positive_slides"]),
+            rf"hinted data: negative neurons, and only they, slide along the boundary of the third hint (slides, of "
+            rf"them positive neurons; from $|\theta|^2$ = {results.hinted.entry_norm:.2g} to "
+            rf"{results.hinted.exit_norm:.2g})",
+            results.hinted.samples.tolist() == [2]
+            and results.hinted.slides > 0
+            and results.hinted.positive_slides == 0,
+            (results.hinted.slides, results.hinted.positive_slides),
             "(at least 1, 0)",
-            ours=True,
+            source=OURS,
         ),
         Claim(
             "orthogonally separable data: neurons are only refracted (refractions; slides, ridges and deaths)",
-            results["orthogonal_refractions"] > 0 and results["orthogonal_others"] == 0,
-            (results["orthogonal_refractions"], results["orthogonal_others"]),
+            results.orthogonal.refractions > 0 and results.orthogonal.others == 0,
+            (results.orthogonal.refractions, results.orthogonal.others),
             "(at least 1, 0)",
-            ours=True,
+            source="App. I.2.1: “resemble the refraction edges”",
         ),
     )
 
@@ -270,7 +346,7 @@ def losses_over_plane(kind: str, x: FloatArray, y: FloatArray) -> FloatArray:
     return np.array(losses).reshape(across.shape)
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: BoundaryRuns, folder: Path) -> tuple[Path, ...]:
     """Three surfaces and three maps."""
     from reluflow.viz.landscapes import FlowPath, Landscape, plot_landscapes
     from reluflow.viz.saving import save_figure
@@ -286,7 +362,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     for kind in KINDS:
         paths = []
         for number, (points, losses) in enumerate(
-            zip(results[f"{kind}_paths"], results[f"{kind}_losses"], strict=True)
+            zip(results.pictures[kind].paths, results.pictures[kind].losses, strict=True)
         ):
             inside = (np.abs(points[:, 0]) <= WINDOW[1]) & (points[:, 1] <= WINDOW[3]) & (points[:, 1] >= WINDOW[2])
             last = len(points) if np.all(inside) else int(np.argmin(inside))

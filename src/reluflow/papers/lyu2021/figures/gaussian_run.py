@@ -18,7 +18,6 @@ from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
-from reluflow.experiments.store import Results
 from reluflow.network.initialization import he_initialization
 from reluflow.network.network import Network
 from reluflow.papers.lyu2021.data import GaussianSplit, table1_split
@@ -69,7 +68,37 @@ def trained(training: Training, dataset: Dataset, seed: int) -> Network:
     return train(TrainingProblem(dataset, LOSS, start), solver, until=Exhausted()).network
 
 
-def one_row(training: Training, n: int, seed: int, is_symmetric: bool = False) -> Results:
+@dataclass(frozen=True)
+class SVMComparison:
+    """A network and the SVM on the same samples.
+
+    Parameters
+    ----------
+    net_error, svm_error, agreement
+        Test errors of both, and how often they decide alike, in per cent.
+    cosine
+        Between the linear part of the network, (1 + leak)/2 sum_k a_k w_k, and the SVM.
+    even
+        Size of the rest, (1 - leak)/2 sum_k a_k |<w_k, x>|, on the test samples relative to all.
+    margin_ratio
+        The margin of the network over (1 + leak)/4 times that of the SVM, the largest of a linear function.
+    squared_norm
+        Of the network.
+    train_errors
+        Training samples that the network gets wrong.
+    """
+
+    net_error: float
+    svm_error: float
+    agreement: float
+    cosine: float
+    even: float
+    margin_ratio: float
+    squared_norm: float
+    train_errors: int
+
+
+def one_row(training: Training, n: int, seed: int, is_symmetric: bool = False) -> SVMComparison:
     """Errors, margins and likeness of the network and the SVM for one size and seed."""
     split = split_of(training, n, seed)
     data = symmetrized(split.train) if is_symmetric else split.train
@@ -77,23 +106,18 @@ def one_row(training: Training, n: int, seed: int, is_symmetric: bool = False) -
     return compared(trained(training, data, seed), separator, data, split.test)
 
 
-def compared(network: Network, separator: HardMargin, data: Dataset, test: Dataset) -> Results:
-    """The numbers of one row.
-
-    "cosine" is that between the linear part of the network, (1 + leak)/2 sum_k a_k w_k, and the SVM; "even" the size of
-    the rest, (1 - leak)/2 sum_k a_k |<w_k, x>|, on the test samples relative to all; "margin_ratio" the margin of the
-    network over (1 + leak)/4 times that of the SVM, the largest of a linear function.
-    """
+def compared(network: Network, separator: HardMargin, data: Dataset, test: Dataset) -> SVMComparison:
+    """The numbers of one row."""
     outputs, mirrored, linear = network.outputs(test.X), network.outputs(-test.X), test.X @ separator.w
     part = network.a @ network.w
     even = 0.5 * (outputs + mirrored)
-    return {
-        "net_error": float(100.0 * np.mean(np.sign(outputs) != test.y)),
-        "svm_error": float(100.0 * np.mean(np.sign(linear) != test.y)),
-        "agreement": float(100.0 * np.mean(np.sign(outputs) == np.sign(linear))),
-        "cosine": float(part @ separator.w / np.linalg.norm(part)),
-        "even": float(np.linalg.norm(even) / np.linalg.norm(outputs)),
-        "margin_ratio": normalized_margin(network, data) / (0.25 * (1.0 + network.leak) * separator.margin),
-        "squared_norm": network.squared_norm(),
-        "train_errors": int(np.sum(np.sign(network.outputs(data.X)) != data.y)),
-    }
+    return SVMComparison(
+        net_error=float(100.0 * np.mean(np.sign(outputs) != test.y)),
+        svm_error=float(100.0 * np.mean(np.sign(linear) != test.y)),
+        agreement=float(100.0 * np.mean(np.sign(outputs) == np.sign(linear))),
+        cosine=float(part @ separator.w / np.linalg.norm(part)),
+        even=float(np.linalg.norm(even) / np.linalg.norm(outputs)),
+        margin_ratio=normalized_margin(network, data) / (0.25 * (1.0 + network.leak) * separator.margin),
+        squared_norm=network.squared_norm(),
+        train_errors=int(np.sum(np.sign(network.outputs(data.X)) != data.y)),
+    )

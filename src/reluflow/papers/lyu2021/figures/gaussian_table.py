@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
-from reluflow.papers.lyu2021.figures.gaussian_run import SIZES, Training, one_row
-
-MEASURED = ("net_error", "svm_error", "agreement", "cosine", "even", "margin_ratio", "squared_norm", "train_errors")
+from reluflow.arrays import FloatArray
+from reluflow.papers.lyu2021.figures.gaussian_run import SIZES, SVMComparison, Training, one_row
+from reluflow.papers.workbench import Workbench
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,40 @@ class Settings:
     symmetric_sizes: tuple[int, ...] = SIZES
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class SVMComparisons:
+    """The fields of `SVMComparison` for many runs, each an array of shape (sizes, seeds)."""
+
+    net_error: FloatArray
+    svm_error: FloatArray
+    agreement: FloatArray
+    cosine: FloatArray
+    even: FloatArray
+    margin_ratio: FloatArray
+    squared_norm: FloatArray
+    train_errors: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianTable:
+    """The runs of Table 1.
+
+    Parameters
+    ----------
+    plain
+        On the paper's data.
+    symmetric
+        On their symmetrised version.
+    long
+        On that version with more iterations and one seed.
+    """
+
+    plain: SVMComparisons
+    symmetric: SVMComparisons
+    long: SVMComparisons
+
+
+def compute(settings: Settings, workbench: Workbench) -> GaussianTable:
     """One piece for each size and seed."""
     longer = replace(settings.training, iterations=settings.long_iterations)
     plain = [("plain", n, seed, settings.training) for n in settings.sizes for seed in settings.seeds]
@@ -42,13 +73,20 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     for count, (kind, n, seed, training) in enumerate(cases):
         workbench.progress(count / len(cases), f"n = {n}, seed {seed}, {kind}, {training.iterations:,} iterations")
         function = partial(one_row, training, n, seed, kind == "symmetrised")
-        rows.append(workbench.piece(f"{kind}-{n}-{seed}", function, settings=training))
-    results: Results = {}
-    for name in MEASURED:
-        values = np.array([row[name] for row in rows], dtype=np.float64)
-        results[name] = values[: len(plain)].reshape(len(settings.sizes), len(settings.seeds))
-        results[f"symmetric_{name}"] = values[len(plain) : len(plain) + len(symmetric)].reshape(
-            len(settings.symmetric_sizes), len(settings.symmetric_seeds)
-        )
-        results[f"long_{name}"] = values[len(plain) + len(symmetric) :]
-    return results
+        rows.append(workbench.piece(f"{kind}-{n}-{seed}", SVMComparison, function, settings=training))
+    last = len(plain) + len(symmetric)
+    return GaussianTable(
+        plain=_stacked(rows[: len(plain)], len(settings.seeds)),
+        symmetric=_stacked(rows[len(plain) : last], len(settings.symmetric_seeds)),
+        long=_stacked(rows[last:], 1),
+    )
+
+
+def _stacked(rows: list[SVMComparison], num_seeds: int) -> SVMComparisons:
+    """Runs in the order of their sizes, the seeds of a size side by side."""
+    shape = (len(rows) // num_seeds, num_seeds)
+    columns = {
+        field.name: np.array([getattr(row, field.name) for row in rows], dtype=np.float64).reshape(shape)
+        for field in fields(SVMComparisons)
+    }
+    return SVMComparisons(**columns)

@@ -1,12 +1,12 @@
 """Table 1: test errors of a leaky network and of the SVM on Gaussian samples.
 
-The paper trains 100 leaky ReLU neurons by gradient descent from 0.001 times the He initialisation on n = 10 to 100
-Gaussian samples in dimension 50, labelled by a linear classifier and moved a little away from it, and compares the test
-error with that of the max-margin linear classifier. The two columns are nearly the same, from which the paper concludes
-that the network converges to the max-margin linear classifier.
+The paper trains 100 leaky ReLU neurons by gradient descent from 0.001 times the He initialisation on $n = 10$ to 100
+Gaussian samples in dimension 50, labelled by a linear classifier and moved a little away from it, and compares the
+test error with that of the max-margin linear classifier. The two columns are nearly the same, from which the paper
+concludes that the network converges to the max-margin linear classifier.
 
 Here every row is the mean of several draws with its spread. Beside the paper's data stands their symmetrised version,
-with (-x, -y) for every (x, y), for which Theorem 4.3 does promise the max-margin linear classifier.
+with $(-x, -y)$ for every $(x, y)$, for which Theorem 4.3 does promise the max-margin linear classifier.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lyu2021.figures.gaussian_run import SIZES, Training
-from reluflow.papers.lyu2021.figures.gaussian_table import Settings, compute
+from reluflow.papers.lyu2021.figures.gaussian_table import GaussianTable, Settings, compute
 
 # Table 1, in per cent, by size.
 PAPER_SVM = dict(zip(SIZES, (30.2, 19.7, 17.6, 8.0, 6.4, 6.3, 7.6, 3.9, 6.1, 2.9), strict=True))
@@ -31,35 +30,39 @@ ENOUGH_SEEDS = 5
 LARGEST_DISTANCE = 1.6
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: GaussianTable) -> tuple[Claim, ...]:
     """The two columns agree; what the network is instead; and the symmetrised data."""
-    differences = results["net_error"] - results["svm_error"]
+    plain, symmetric, long = results.plain, results.symmetric, results.long
+    differences = plain.net_error - plain.svm_error
     by_row = differences.mean(axis=1)
-    largest = results["margin_ratio"].max(axis=1)
+    largest = plain.margin_ratio.max(axis=1)
     is_decided = settings.training.iterations >= 20_000
     columns = [
-        _column_claim(settings, results, "svm_error", PAPER_SVM, "SVM", "the translation 0.45 was fitted to it"),
-        _column_claim(settings, results, "net_error", PAPER_NET, "network", "not used in the fit"),
+        _column_claim(settings, plain.svm_error, PAPER_SVM, "SVM", "the translation 0.45 was fitted to it"),
+        _column_claim(settings, plain.net_error, PAPER_NET, "network", "not used in the fit"),
     ]
     return (
-        Claim.equal("every network classifies all training samples (errors)", results["train_errors"].sum(), 0),
+        Claim.equal("every network classifies all training samples (errors)", plain.train_errors.sum(), 0, source=OURS),
         Claim.below(
             "the test errors of network and SVM are nearly the same (largest difference of a row's means, points)",
             np.max(np.abs(by_row)),
             3.0,
+            source="Table 1, caption: “nearly the same”",
         ),
-        Claim.below("the same on average over the rows (points)", abs(by_row.mean()), 1.5),
+        Claim.below("the same on average over the rows (points)", abs(by_row.mean()), 1.5, source="Table 1"),
         Claim.below(
             "the network's error is on average the lower one, as in 9 of the paper's 10 rows (difference, points; the "
             "paper's mean is -0.79)",
             by_row.mean(),
             0.0,
+            source="Table 1",
         ),
         *columns,
         Claim.above(
             "the linear part of the network is nearly the SVM (smallest cosine of all runs)",
-            results["cosine"].min(),
+            plain.cosine.min(),
             0.97 if is_decided else 0.95,
+            source=OURS,
         ),
         Claim(
             "the network converges to the max-margin linear classifier: its margin tends to that of the best linear "
@@ -69,47 +72,48 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "at most 1",
             finding=True,
             why=(
-                f"the margin ends above the best linear one in {np.sum(results['margin_ratio'] > 1.0)} of "
-                f"{results['margin_ratio'].size} runs"
+                f"the margin ends above the best linear one in {np.sum(plain.margin_ratio > 1.0)} of "
+                f"{plain.margin_ratio.size} runs"
                 + ("" if is_decided else f" after {settings.training.iterations:,} iterations")
-                + ". The data are not symmetric, so Theorem 4.3 does not apply, and a network that is not linear has a "
-                f"larger margin (E20); {100 * results['even'].mean():.0f}% of its outputs are even in x."
+                + f". The data are not symmetric, so Theorem 4.3 does not apply, and a network that is not linear "
+                f"has a larger margin (E20); {100 * plain.even.mean():.0f}% of its outputs are even in $x$."
             ),
+            source="App. J: “converges to the max-margin linear classifier”",
         ),
         Claim.below(
             "symmetrised data, Theorem 4.3: the margin stays below that of the best linear function (largest ratio)",
-            max(results["symmetric_margin_ratio"].max(), results["long_margin_ratio"].max()),
+            max(symmetric.margin_ratio.max(), long.margin_ratio.max()),
             1.0 + 1e-9,
-            ours=True,
+            source=OURS,
         ),
         Claim.above(
-            f"symmetrised data: and tends to it (smallest ratio after {settings.long_iterations:,} iterations, "
-            f"n = {', '.join(map(str, settings.long_sizes))}; smallest of all after "
-            f"{settings.training.iterations:,}: {results['symmetric_margin_ratio'].min():.3f})",
-            results["long_margin_ratio"].min(),
+            f"symmetrised data: and tends to it (smallest ratio after {settings.long_iterations:,} iterations, $n$ "
+            f"= {', '.join(map(str, settings.long_sizes))}; smallest of all after "
+            f"{settings.training.iterations:,}: {symmetric.margin_ratio.min():.3f})",
+            long.margin_ratio.min(),
             0.97,
-            ours=True,
+            source=OURS,
         ),
         Claim.above(
             "symmetrised data: that network decides as the SVM does (smallest agreement on the test samples, %)",
-            results["long_agreement"].min(),
+            long.agreement.min(),
             98.0,
-            ours=True,
+            source=OURS,
         ),
     )
 
 
-def _column_claim(
-    settings: Settings, results: Results, name: str, paper: dict[int, float], words: str, fit: str
-) -> Claim:
+def _column_claim(settings: Settings, errors: FloatArray, paper: dict[int, float], words: str, fit: str) -> Claim:
     """Root mean square over the rows of (paper - mean)/spread, about 1 for one draw of the same law."""
-    means, spreads = results[name].mean(axis=1), _spreads(results[name])
+    means, spreads = errors.mean(axis=1), _spreads(errors)
     gaps = np.array([paper[n] for n in settings.sizes]) - means
     distance = float(np.sqrt(np.mean((gaps / spreads) ** 2)))
     text = f"the {words} column is the paper's (root mean square distance in standard deviations of one draw; {fit})"
     if len(settings.seeds) < ENOUGH_SEEDS:
-        return Claim(text, None, distance, f"at most {LARGEST_DISTANCE:g}", "too few draws to know the spread.")
-    return Claim.below(text, distance, LARGEST_DISTANCE)
+        return Claim(
+            text, None, distance, f"at most {LARGEST_DISTANCE:g}", "too few draws to know the spread.", source="Table 1"
+        )
+    return Claim.below(text, distance, LARGEST_DISTANCE, source="Table 1")
 
 
 def _spreads(errors: FloatArray) -> FloatArray:
@@ -121,29 +125,30 @@ def _spreads(errors: FloatArray) -> FloatArray:
     return np.asarray(relative * means)
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: GaussianTable, folder: Path) -> tuple[Path, ...]:
     """The table as a figure and as a file, and the errors and margins over n."""
     from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.results_table import plot_results_table
     from reluflow.viz.saving import save_figure
 
     sizes = np.array(settings.sizes)
-    symmetric = {n: place for place, n in enumerate(settings.symmetric_sizes)}
+    plain, symmetric = results.plain, results.symmetric
+    twins = {n: place for place, n in enumerate(settings.symmetric_sizes)}
     rows = []
     for place, n in enumerate(settings.sizes):
-        twin = symmetric.get(n)
+        twin = twins.get(n)
         rows.append(
             [
                 str(n),
                 f"{PAPER_SVM[n]:.1f}",
                 f"{PAPER_NET[n]:.1f}",
-                _with_spread(results["svm_error"][place], 1),
-                _with_spread(results["net_error"][place], 1),
-                _with_spread(results["net_error"][place] - results["svm_error"][place], 1),
-                _with_spread(results["cosine"][place], 3),
-                _with_spread(results["margin_ratio"][place], 3),
-                "" if twin is None else _with_spread(results["symmetric_margin_ratio"][twin], 3),
-                "" if twin is None else _with_spread(results["symmetric_agreement"][twin], 1),
+                _with_spread(plain.svm_error[place], 1),
+                _with_spread(plain.net_error[place], 1),
+                _with_spread(plain.net_error[place] - plain.svm_error[place], 1),
+                _with_spread(plain.cosine[place], 3),
+                _with_spread(plain.margin_ratio[place], 3),
+                "" if twin is None else _with_spread(symmetric.margin_ratio[twin], 3),
+                "" if twin is None else _with_spread(symmetric.agreement[twin], 1),
             ]
         )
     headings = (
@@ -171,9 +176,9 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         writer.writerow([heading.replace("\n", " ") for heading in headings])
         writer.writerows(rows)
 
-    def band(name: str, label: str, look: int, at: FloatArray) -> Curve:
-        means = results[name].mean(axis=1)
-        spread = results[name].std(axis=1, ddof=1) if results[name].shape[1] > 1 else np.zeros(len(means))
+    def band(values: FloatArray, label: str, look: int, at: FloatArray) -> Curve:
+        means = values.mean(axis=1)
+        spread = values.std(axis=1, ddof=1) if values.shape[1] > 1 else np.zeros(len(means))
         return Curve(at, means, label, look=look, kind="marked", low=means - spread, high=means + spread)
 
     panels = [
@@ -182,8 +187,8 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             "$n$",
             "%",
             [
-                band("svm_error", "SVM, here", 0, sizes),
-                band("net_error", "network, here", 1, sizes),
+                band(plain.svm_error, "SVM, here", 0, sizes),
+                band(plain.net_error, "network, here", 1, sizes),
                 Curve(sizes, [PAPER_SVM[n] for n in settings.sizes], "SVM, paper", look=2, kind="points"),
                 Curve(sizes, [PAPER_NET[n] for n in settings.sizes], "network, paper", look=3, kind="points"),
             ],
@@ -193,11 +198,11 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             "$n$",
             "ratio",
             [
-                band("margin_ratio", "the paper's data", 1, sizes),
-                band("symmetric_margin_ratio", "symmetrised", 0, np.array(settings.symmetric_sizes)),
+                band(plain.margin_ratio, "the paper's data", 1, sizes),
+                band(symmetric.margin_ratio, "symmetrised", 0, np.array(settings.symmetric_sizes)),
                 Curve(
                     settings.long_sizes,
-                    results["long_margin_ratio"],
+                    results.long.margin_ratio.ravel(),
                     f"symmetrised, {settings.long_iterations:,} iterations",
                     look=2,
                     kind="points",

@@ -6,26 +6,26 @@ in ln t, and is repeated from the same draw at smaller scales until the limit of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.certificates.kkt import normalized_margin
+from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
+from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check, Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot
-from reluflow.endings.directions import direction_distance, unit_norm
-from reluflow.endings.limit import LimitIdentified, certified_limit
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.network.initialization import initialization_named
 from reluflow.network.network import Network
 from reluflow.papers.lyu2021.figures.panels import (
@@ -41,6 +41,7 @@ from reluflow.papers.lyu2021.figures.panels import (
     sign_difference,
 )
 from reluflow.papers.lyu2021.theorems.smoothed_margin import smoothed_margin
+from reluflow.papers.workbench import Workbench
 
 STARTS = ("he", "lyu-balanced")  # App. I.1.3, and what Theorems 6.2 and A.7 assume
 GRID_POINTS = 160  # even, so that no column of the grid lies on an axis of symmetry
@@ -62,35 +63,131 @@ class Settings:
     rtol: float = 1e-8
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True)
+class Strays:
+    """Positive neurons that are not active on every positive sample: how many, and their share of |theta|^2."""
+
+    count: int
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class FlowBeyond:
+    """The exact flow to its horizon.
+
+    Parameters
+    ----------
+    norms, margins
+        |theta|^2 and the normalised margin on the way.
+    smoothed
+        The smoothed margin at the end, of norm 1 as the margins; it never falls once L < ln 2/n (Theorem 3.1).
+    log_time, slides, outcome
+        When it ended, how often neurons slid, and why it ended.
+    w, a
+        The last network, of norm 1.
+    """
+
+    norms: FloatArray
+    margins: FloatArray
+    smoothed: float
+    log_time: float
+    slides: int
+    outcome: str
+    w: FloatArray
+    a: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class DescentBesideFlow:
+    """Descent from one start, and the flow from the same neurons.
+
+    Parameters
+    ----------
+    iterations, times, norms, margins
+        Of the snapshots: when, |theta|^2 and the normalised margin.
+    distances
+        Between the unit directions of descent and flow at these times.
+    w, a
+        The last network, of norm 1.
+    strays
+        Of the last network.
+    sign_difference, function_difference
+        Between the last network and the predicted limit, on the window.
+    flow
+        The flow.
+    """
+
+    iterations: IntArray
+    times: FloatArray
+    norms: FloatArray
+    margins: FloatArray
+    distances: FloatArray
+    w: FloatArray
+    a: FloatArray
+    strays: Strays
+    sign_difference: float
+    function_difference: float
+    flow: FlowBeyond
+
+
+@dataclass(frozen=True, eq=False)
+class ScaleLimits:
+    """Margins of the limits at several scales, nan where none was certified, and whether one was."""
+
+    margins: FloatArray
+    proved: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRuns:
+    """What Figure 2 shows.
+
+    Parameters
+    ----------
+    runs
+        By the name of the panel, then by the start.
+    best
+        The largest margin of any network, by the name of the panel.
+    limits
+        Arrays of shape (panels, starts, seeds, scales).
+    """
+
+    runs: Mapping[str, Mapping[str, DescentBesideFlow]]
+    best: Mapping[str, float]
+    limits: ScaleLimits
+
+
+def compute(settings: Settings, workbench: Workbench) -> TrainingRuns:
     """Every example from either start, then the limits at smaller scales."""
-    results: Results = {}
+    runs: dict[str, dict[str, DescentBesideFlow]] = {name: {} for name in NAMES}
     parts = len(NAMES) * len(STARTS)
     for count, (name, start) in enumerate((name, start) for name in NAMES for start in STARTS):
         workbench.progress(0.6 * count / parts, f"{name}, start {start}: descent and flow")
-        run = workbench.piece(f"{name}-{start}", partial(one_run, settings, name, start))
-        results |= {f"{name}_{start}_{key}": value for key, value in run.items()}
-    for name in NAMES:
-        results[f"{name}_best"] = network_margin(example(name).dataset, LEAK).margin
+        runs[name][start] = workbench.piece(
+            f"{name}-{start}", DescentBesideFlow, partial(one_run, settings, name, start)
+        )
+    best = {name: network_margin(example(name).dataset, LEAK).margin for name in NAMES}
     cases = [(name, start, seed) for name in NAMES for start in STARTS for seed in settings.scale_seeds]
     shape = (len(NAMES), len(STARTS), len(settings.scale_seeds), len(settings.scales))
-    margins, proved = [], []
+    limits = []
     for count, (name, start, seed) in enumerate(cases):
         workbench.progress(0.6 + 0.4 * count / len(cases), f"{name}, start {start}, seed {seed}: smaller scales")
-        limits = workbench.piece(
-            f"scales-{name}-{start}-{seed}",
-            partial(limits_of_scales, settings, name, start, seed),
-            settings={"scales": settings.scales, "width": settings.width, "rtol": settings.rtol},
+        limits.append(
+            workbench.piece(
+                f"scales-{name}-{start}-{seed}",
+                ScaleLimits,
+                partial(limits_of_scales, settings, name, start, seed),
+                settings={"scales": settings.scales, "width": settings.width, "rtol": settings.rtol},
+            )
         )
-        margins.append(limits["margins"])
-        proved.append(limits["proved"])
-    return results | {
-        "scale_margins": np.array(margins).reshape(shape),
-        "scale_proved": np.array(proved).reshape(shape),
-    }
+    together = ScaleLimits(
+        margins=np.array([limit.margins for limit in limits]).reshape(shape),
+        proved=np.array([limit.proved for limit in limits]).reshape(shape),
+    )
+    return TrainingRuns(runs, best, together)
 
 
-def one_run(settings: Settings, name: str, start: str) -> Results:
+def one_run(settings: Settings, name: str, start: str) -> DescentBesideFlow:
     """Descent, and the flow at the times of descent and beyond, from the same neurons."""
     case = example(name)
     problem = _problem(settings, case, start, settings.scale, settings.seed)
@@ -110,35 +207,36 @@ def one_run(settings: Settings, name: str, start: str) -> Results:
     ]
     values, wanted = case.values(last, GRID_POINTS), case.values(case.limit, GRID_POINTS)
     end, on_the_way = unit_norm(flow.network), [frame.network for frame in flow.frames[1:]]
-    return {
-        "iterations": np.array([s.step for s in descent]),
-        "times": np.array(times),
-        "norms": np.array([network.squared_norm() for network in networks]),
-        "margins": np.array([normalized_margin(network, case.dataset) for network in networks]),
-        "distances": np.array(distances),
-        "w": last.w,
-        "a": last.a,
-        **strays(last, case.dataset),
-        "sign_difference": sign_difference(values, wanted),
-        "function_difference": function_difference(values, wanted),
-        "flow_norms": np.array([network.squared_norm() for network in on_the_way]),
-        "flow_margins": np.array([normalized_margin(network, case.dataset) for network in on_the_way]),
-        # of norm 1, as the margins; it never falls once L < ln 2/n (Theorem 3.1)
-        "flow_smoothed": smoothed_margin(case.dataset.y * flow.outputs[-1]) / flow.network.squared_norm(),
-        "flow_log_time": flow.log_time,
-        "flow_slides": flow.slides,
-        "flow_w": end.w,
-        "flow_a": end.a,
-        "flow_outcome": str(flow.outcome),
-    }
+    return DescentBesideFlow(
+        iterations=np.array([s.step for s in descent]),
+        times=np.array(times),
+        norms=np.array([network.squared_norm() for network in networks]),
+        margins=np.array([normalized_margin(network, case.dataset) for network in networks]),
+        distances=np.array(distances),
+        w=last.w,
+        a=last.a,
+        strays=strays(last, case.dataset),
+        sign_difference=sign_difference(values, wanted),
+        function_difference=function_difference(values, wanted),
+        flow=FlowBeyond(
+            norms=np.array([network.squared_norm() for network in on_the_way]),
+            margins=np.array([normalized_margin(network, case.dataset) for network in on_the_way]),
+            smoothed=smoothed_margin(case.dataset.y * flow.outputs[-1]) / flow.network.squared_norm(),
+            log_time=flow.log_time,
+            slides=flow.slides,
+            outcome=str(flow.outcome),
+            w=end.w,
+            a=end.a,
+        ),
+    )
 
 
-def strays(network: Network, dataset: Dataset) -> Results:
-    """Positive neurons that are not active on every positive sample: how many, and their share of |theta|^2."""
+def strays(network: Network, dataset: Dataset) -> Strays:
+    """The strays of a network."""
     is_active = network.pre_activations(dataset.X)[:, dataset.y > 0.0] > 0.0
     is_stray = (network.a > 0.0) & ~np.all(is_active, axis=1)
     squares = network.a**2 + np.sum(network.w**2, axis=1)
-    return {"num_strays": int(np.sum(is_stray)), "stray_share": float(squares[is_stray].sum() / squares.sum())}
+    return Strays(count=int(np.sum(is_stray)), share=float(squares[is_stray].sum() / squares.sum()))
 
 
 def _descend(settings: Settings, problem: TrainingProblem) -> tuple[Snapshot, ...]:
@@ -164,8 +262,8 @@ class SquaredNorm(AbstractStoppingRule):
         return Outcome.REACHED if run.network().squared_norm() >= self.level else None
 
 
-def limits_of_scales(settings: Settings, name: str, start: str, seed: int) -> Results:
-    """Margins of the limits of one draw at every scale; nan where none was certified."""
+def limits_of_scales(settings: Settings, name: str, start: str, seed: int) -> ScaleLimits:
+    """The limits of one draw at every scale."""
     case = example(name)
     margins, proved = [], []
     for scale in settings.scales:
@@ -179,7 +277,7 @@ def limits_of_scales(settings: Settings, name: str, start: str, seed: int) -> Re
         limit = certified_limit(flow)
         proved.append(limit.is_proof)
         margins.append(normalized_margin(limit.network, case.dataset) if limit.is_proof else np.nan)
-    return {"margins": np.array(margins), "proved": np.array(proved)}
+    return ScaleLimits(np.array(margins), np.array(proved))
 
 
 def _problem(settings: Settings, case: Example, start: str, scale: float, seed: int) -> TrainingProblem:

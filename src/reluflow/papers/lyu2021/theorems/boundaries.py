@@ -138,22 +138,27 @@ def _signs_grow(evidence: Evidence) -> Values:
 APP_I_2 = Theorem(
     "lyu2021:appI.2",
     Reference("lyu2021", "Appendix I.2"),
-    "On orthogonally separable data <dw_k/dt, x_i> has the sign of a_k y_i, strictly: balanced neurons are "
-    "only refracted, and every balanced starting point is non-branching.",
+    r"On orthogonally separable data $\langle dw_k/dt, x_i\rangle$ has the sign of $a_k y_i$, strictly: balanced "
+    r"neurons are only refracted, and every balanced starting point is non-branching.",
     hypotheses=(FADING_LOSS, LEAKY, assumed(ORTHOGONALLY_SEPARABLE), BALANCED),
     conclusions=(
         Conclusion("events", "no neuron slides, dies or meets a ridge", _only_refraction, Level.EXACT),
         Conclusion(
             "speed",
-            "a_k y_i <dw_k/dt, x_i> > 0 whatever the slopes",
-            AtLeast(_normal_speeds, 0.0, words="smallest signed normal speed {measured:.4g} per total force and |a_k|"),
+            r"$a_k y_i \langle dw_k/dt, x_i\rangle > 0$ whatever the slopes",
+            AtLeast(
+                _normal_speeds, 0.0, words="smallest signed normal speed {measured:.4g} per total force and $|a_k|$"
+            ),
         ),
-        Conclusion("one-way", "sign(a_k) <w_k, z_i> only grows", AtLeast(_signs_grow, 0.0)),
+        Conclusion(
+            "one-way", r"$\operatorname{sign}(a_k) \langle w_k, z_i\rangle$ only grows", AtLeast(_signs_grow, 0.0)
+        ),
     ),
     parameters=(STRETCH,),
     plan=_plan,
     record=_signed_products,
     setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=12),
     example="lyu-counterexample-sharp",
-    erratum="E19: sgn a_k is constant because the neurons are balanced (Cor. B.18), so only balanced starts are meant.",
+    erratum=r"E19: $\operatorname{sgn} a_k$ is constant because the neurons are balanced (Cor. B.18), so only "
+    r"balanced starts are meant.",
 )

@@ -115,15 +115,15 @@ def cosine_of(X: FloatArray, y: FloatArray) -> float | None:
 def _six_points(evidence: Evidence) -> Comparison:
     cosine = _cosine(evidence)
     if cosine is None:
-        return fails("the samples are not (1, cot b), (1, 0), (1, -cot b) and their negatives")
+        return fails(r"the samples are not $(1, \cot b)$, $(1, 0)$, $(1, -\cot b)$ and their negatives")
     if not 0.0 <= evidence.leak < 1.0:
         return fails("the leak is 1")
     smallest, _ = symmetric_angle(evidence.leak)
     margin = cosine - smallest
-    return judgement(margin >= -_ROUNDING, margin, f"cos b = {cosine:.9g}, c* = {smallest:.9g}")
+    return judgement(margin >= -_ROUNDING, margin, rf"$\cos b$ = {cosine:.9g}, $c^*$ = {smallest:.9g}")
 
 
-SIX_POINTS = Hypothesis("six-points", "the six points of I.1.1 with cos b >= c*", _six_points)
+SIX_POINTS = Hypothesis("six-points", r"the six points of I.1.1 with $\cos b \ge c^*$", _six_points)
 
 
 def _cosine(evidence: Evidence) -> float | None:
@@ -194,8 +194,9 @@ def _direction_constants(evidence: Evidence) -> Constants:
 APP_I_1_1 = Theorem(
     "lyu2021:appI.1.1",
     Reference("lyu2021", "Appendix I.1.1"),
-    "On (1, cot b), (1, 0), (1, -cot b) and their negatives a three-neuron network is a KKT direction for "
-    "every cos b >= c*, nonlinear and of margin (1 + leak) c/(2(1 + c)), below the best, (1 + leak)/4.",
+    r"On $(1, \cot b)$, $(1, 0)$, $(1, -\cot b)$ and their negatives a three-neuron network is a KKT direction for "
+    r"every $\cos b \ge c^*$, nonlinear and of margin $(1 + \mathrm{leak}) c/(2(1 + c))$, $c = \cos b$, below the "
+    r"best, $(1 + \mathrm{leak})/4$.",
     hypotheses=(SIX_POINTS,),
     conclusions=(
         Conclusion(
@@ -204,7 +205,7 @@ APP_I_1_1 = Theorem(
             AtMost(
                 _stated_residual,
                 1e-8,
-                words="largest residual of the KKT equations {measured:.2g}, b read off the samples",
+                words="largest residual of the KKT equations {measured:.2g}, $b$ read off the samples",
             ),
             Level.EXACT,
         ),
@@ -214,15 +215,15 @@ APP_I_1_1 = Theorem(
             AtMost(_direction_residual, 1e-8, words="smallest residual over all multipliers {measured:.2g}"),
             Level.EXACT,
         ),
-        Conclusion("margin", "the margin is (1 + leak) c/(2(1 + c))", _margin_formula, Level.EXACT),
-        Conclusion("suboptimal", "the best margin, (1 + leak)/4, is larger", _suboptimal),
+        Conclusion("margin", r"the margin is $(1 + \mathrm{leak}) c/(2(1 + c))$", _margin_formula, Level.EXACT),
+        Conclusion("suboptimal", r"the best margin, $(1 + \mathrm{leak})/4$, is larger", _suboptimal),
         Conclusion("nonlinear", "the function is not linear", AtLeast(_nonlinear, 1e-6)),
     ),
     constants=_direction_constants,
     record=_closed_form,
     setting=BALANCED_SETTING,
     example=EXAMPLE,
-    departs="The paper's quadratic for b has the spurious root leak = 1; c* is from the other factor.",
+    departs=r"The paper's quadratic for $b$ has the spurious root $\mathrm{leak} = 1$; $c^*$ is from the other factor.",
 )
 
 # Appendix I.1.2 -------------------------------------------------------------------------------------------------------
@@ -272,13 +273,19 @@ def _point_constants(evidence: Evidence) -> Constants:
 def _middle(evidence: Evidence) -> Comparison:
     points = _points(evidence)
     if points is None:
-        return fails("the samples are not (x, +-1, c) against (-x, 0, c)")
-    words = f"leak eps eps' = {points.have:.6g} against eps^2 + (1 + leak) c^2 = {points.need:.6g}"
+        return fails(r"the samples are not $(x, \pm 1, c)$ against $(-x, 0, c)$")
+    words = (
+        rf"$\mathrm{{leak}}\, \varepsilon \varepsilon'$ = {points.have:.6g} against "
+        rf"$\varepsilon^2 + (1 + \mathrm{{leak}}) c^2$ = {points.need:.6g}"
+    )
     return judgement(points.slack >= 0.0, points.slack, words)
 
 
 MIDDLE_POINTS = Hypothesis(
-    "middle", "(x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2", _middle
+    "middle",
+    r"$(x, \pm 1, c)$ against $(-x, 0, c)$ with "
+    r"$\mathrm{leak}\, \varepsilon \varepsilon' \ge \varepsilon^2 + (1 + \mathrm{leak}) c^2$",
+    _middle,
 )
 
 
@@ -304,11 +311,14 @@ def _best_neuron(evidence: Evidence) -> Comparison:
     w = evidence.recorded(NeuronAndBest).w
     return all_of(
         (
-            (float(np.linalg.norm(w - stated / length)) <= 1e-9, "w^+ is not (eps, 0, c)/sqrt(eps^2 + c^2)"),
-            (abs(side.margin - length) <= 1e-9 * length, "gamma^+ is not sqrt(eps^2 + c^2)"),
-            (set(expected.tolist()) <= set(side.closest.tolist()), "S^+ misses a point (eps, +-1, c)"),
+            (
+                float(np.linalg.norm(w - stated / length)) <= 1e-9,
+                r"$w^+$ is not $(\varepsilon, 0, c)/\sqrt{\varepsilon^2 + c^2}$",
+            ),
+            (abs(side.margin - length) <= 1e-9 * length, r"$\gamma^+$ is not $\sqrt{\varepsilon^2 + c^2}$"),
+            (set(expected.tolist()) <= set(side.closest.tolist()), r"$S^+$ misses a point $(\varepsilon, \pm 1, c)$"),
         ),
-        detail=f"w^+ = (eps, 0, c)/{length:.6g}, S^+ holds the two nearest positive points",
+        detail=rf"$w^+ = (\varepsilon, 0, c)$/{length:.6g}, $S^+$ holds the two nearest positive points",
     )
 
 
@@ -323,18 +333,19 @@ def _single_neuron_residual(evidence: Evidence) -> list[float]:
 def _middle_is_suboptimal(evidence: Evidence) -> Comparison:
     best = evidence.recorded(NeuronAndBest).best
     half = 0.5 * side_of(evidence, 1).margin
-    words = f"best margin {best.margin:.6g}, gamma^+/2 = {half:.6g}, ratio {half / best.margin:.4g}"
+    words = rf"best margin {best.margin:.6g}, $\gamma^+/2$ = {half:.6g}, ratio {half / best.margin:.4g}"
     return at_least(best.margin / half, 1.0 + 1e-9, detail=words)
 
 
 APP_I_1_2 = Theorem(
     "lyu2021:appI.1.2",
     Reference("lyu2021", "Appendix I.1.2"),
-    "For (x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2 the best single neuron "
-    "is (eps, 0, c)/sqrt(eps^2 + c^2); it is a KKT direction and suboptimal.",
+    r"For $(x, \pm 1, c)$ against $(-x, 0, c)$ with "
+    r"$\mathrm{leak}\, \varepsilon \varepsilon' \ge \varepsilon^2 + (1 + \mathrm{leak}) c^2$ the best single "
+    r"neuron is $(\varepsilon, 0, c)/\sqrt{\varepsilon^2 + c^2}$; it is a KKT direction and suboptimal.",
     hypotheses=(LEAKY, MIDDLE_POINTS),
     conclusions=(
-        Conclusion("neuron", "w^+, gamma^+ and S^+ are as stated", _best_neuron, Level.EXACT),
+        Conclusion("neuron", r"$w^+$, $\gamma^+$ and $S^+$ are as stated", _best_neuron, Level.EXACT),
         Conclusion(
             "kkt",
             "the single neuron is a KKT direction",
@@ -347,5 +358,6 @@ APP_I_1_2 = Theorem(
     record=_best_single_neuron,
     setting=BALANCED_SETTING,
     example="lyu-middle",
-    departs="The paper asks for c < eps and eps/eps' much below the leak; the exact condition is derived.",
+    departs=r"The paper asks for $c < \varepsilon$ and $\varepsilon/\varepsilon'$ much below the leak; the exact "
+    r"condition is derived.",
 )

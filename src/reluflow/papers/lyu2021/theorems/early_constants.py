@@ -108,7 +108,12 @@ class CorrectCone:
         return np.asarray((np.sign(a)[:, None] * (w @ self.rows.T)).min(axis=1) / np.where(lengths > 0, lengths, 1.0))
 
 
-ALG_4 = ours("lyu2021:alg4", "App. G.1", CorrectCone, "the cones C_delta and K^eps, delta, eps_1 and h_min")
+ALG_4 = ours(
+    "lyu2021:alg4",
+    "App. G.1",
+    CorrectCone,
+    r"the cones $C_\delta$ and $K^\varepsilon$, $\delta$, $\varepsilon_1$ and $h_{\min}$",
+)
 
 
 @dataclass(frozen=True, eq=False)

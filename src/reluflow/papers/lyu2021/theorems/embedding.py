@@ -74,14 +74,14 @@ def _flow_commutes(evidence: Evidence) -> Values:
 LEMMA_5_3 = Theorem(
     "lyu2021:lemma5.3",
     Reference("lyu2021", "Lemma 5.3"),
-    "Where the flow is unique it commutes with pi_b.",
+    r"Where the flow is unique it commutes with $\pi_b$.",
     hypotheses=(MEAN_LOSS, GOOD_EMBEDDING, NO_RIDGE_FOR_EITHER),
     conclusions=(Conclusion("commutes", "difference of the two runs", AtMost(_flow_commutes, COMMUTES), Level.EXACT),),
     parameters=(SIZE, UNTIL),
     plan=_pair_plan,
     setting=SETTING,
     example=EXAMPLE,
-    departs="The pair is made of the first two neurons of the draw, with a_1 > 0 > a_2.",
+    departs="The pair is made of the first two neurons of the draw, with $a_1 > 0 > a_2$.",
 )
 
 # Lemma E.1 ------------------------------------------------------------------------------------------------------------
@@ -102,12 +102,12 @@ def _embedded_is_a_trajectory(evidence: Evidence) -> Values:
 LEMMA_E_1 = Theorem(
     "lyu2021:lemmaE.1",
     Reference("lyu2021", "Lemma E.1"),
-    "pi_b of a trajectory of two neurons is a trajectory of m neurons.",
+    r"$\pi_b$ of a trajectory of two neurons is a trajectory of $m$ neurons.",
     hypotheses=(MEAN_LOSS, GOOD_EMBEDDING, NO_RIDGE_FOR_EITHER),
     conclusions=(
         Conclusion(
             "velocity",
-            "pi_b of the velocity is the velocity at pi_b",
+            r"$\pi_b$ of the velocity is the velocity at $\pi_b$",
             AtMost(_embedded_is_a_trajectory, COMMUTES),
             Level.EXACT,
         ),
@@ -179,17 +179,22 @@ def _same_gradient(evidence: Evidence) -> Values:
 LEMMA_E_2 = Theorem(
     "lyu2021:lemmaE.2",
     Reference("lyu2021", "Lemma E.2"),
-    "pi_b keeps the function and the norm, and maps subgradients of L to subgradients of L.",
+    r"$\pi_b$ keeps the function and the norm, and maps subgradients of $L$ to subgradients of $L$.",
     hypotheses=(MEAN_LOSS, GOOD_EMBEDDING),
     conclusions=(
-        Conclusion("function", "f of pi_b(theta) is f of theta", AtMost(_same_function, ROUNDING), Level.EXACT),
-        Conclusion("norm", "|pi_b(theta)| = |theta|", AtMost(_same_norm, ROUNDING), Level.EXACT),
         Conclusion(
-            "gradient", "grad L(pi_b(theta)) = pi_b(grad L(theta))", AtMost(_same_gradient, ROUNDING), Level.EXACT
+            "function", r"$f$ of $\pi_b(\theta)$ is $f$ of $\theta$", AtMost(_same_function, ROUNDING), Level.EXACT
+        ),
+        Conclusion("norm", r"$|\pi_b(\theta)| = |\theta|$", AtMost(_same_norm, ROUNDING), Level.EXACT),
+        Conclusion(
+            "gradient",
+            r"$\nabla L(\pi_b(\theta)) = \pi_b(\nabla L(\theta))$",
+            AtMost(_same_gradient, ROUNDING),
+            Level.EXACT,
         ),
     ),
     record=_embedded_pairs,
     setting=SETTING,
     example=EXAMPLE,
-    departs="Tried at random pairs, where L is differentiable.",
+    departs="Tried at random pairs, where $L$ is differentiable.",
 )

@@ -27,7 +27,7 @@ from reluflow.theory.comparison import Comparison, Level, Values, at_least, at_m
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.hypotheses import BALANCED, LEAKY, LOGISTIC_LOSS, assumed
-from reluflow.theory.measures import AtLeast, AtMost, Constants, Quantities
+from reluflow.theory.measures import Above, AtLeast, AtMost, Constants, Quantities
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 
@@ -40,7 +40,9 @@ def _is_off_the_rays(evidence: Evidence) -> Comparison:
 
 
 OFF_RAYS = Hypothesis(
-    "off-rays", "no positive neuron starts along -mu^-, no negative one along mu^+ (erratum E7)", _is_off_the_rays
+    "off-rays",
+    r"no positive neuron starts along $-\mu^-$, no negative one along $\mu^+$ (erratum E7)",
+    _is_off_the_rays,
 )
 
 # Lemma G.1 ------------------------------------------------------------------------------------------------------------
@@ -48,9 +50,10 @@ OFF_RAYS = Hypothesis(
 
 @dataclass(frozen=True, eq=False)
 class PrincipalDirection:
-    """The unit w with the best margin in Assumption A.1 among the separator and the means."""
+    """The unit w with the best margin in Assumption A.1 among the separator and the means; and K, by its vertices."""
 
     w: FloatArray
+    cone: CorrectCone
 
 
 def _principal(evidence: Evidence) -> PrincipalDirection:
@@ -59,7 +62,8 @@ def _principal(evidence: Evidence) -> PrincipalDirection:
     if facts.separator is not None and facts.separator.separable:
         candidates.append(facts.separator.w)
     units = [w / np.linalg.norm(w) for w in candidates if np.linalg.norm(w) > 0.0]
-    return PrincipalDirection(max(units, key=lambda w: float(np.subtract(*principal_tangents(evidence, w)[::-1]))))
+    best = max(units, key=lambda w: float(np.subtract(*principal_tangents(evidence, w)[::-1])))
+    return PrincipalDirection(best, correct_cone(evidence))
 
 
 def principal_tangents(evidence: Evidence, w: FloatArray) -> tuple[float, float]:
@@ -88,7 +92,8 @@ def _left_side(evidence: Evidence) -> float:
 
 def _cone_angle(evidence: Evidence) -> FloatArray:
     """Angles of the vertices of K with the principal direction, among them the largest of any element."""
-    cone, w = correct_cone(evidence), evidence.recorded(PrincipalDirection).w
+    record = evidence.recorded(PrincipalDirection)
+    cone, w = record.cone, record.w
     vertices = np.where(cone.extremes, 1.0, cone.leak) @ cone.rows
     along = vertices @ w
     return np.asarray(np.arctan2(np.linalg.norm(vertices - along[:, None] * w, axis=1), along))
@@ -98,31 +103,36 @@ def _angle_allowed(evidence: Evidence) -> float:
     return float(np.arctan(_tangents(evidence)[0]))
 
 
-def _a2_slack(evidence: Evidence) -> float:
-    margin = pairwise_condition(evidence.facts).margin
-    return -np.inf if margin is None else margin
+def _depth_of_k(evidence: Evidence) -> float:
+    """Least <z_i, w> over the unit vectors w of K and the samples, in the unit ball: above 0 exactly under A.2."""
+    return evidence.recorded(PrincipalDirection).cone.delta
 
 
 LEMMA_G_1 = Theorem(
     "lyu2021:lemmaG.1",
     Reference("lyu2021", "Lemma G.1"),
-    "A principal direction (A.1) implies A.2: K lies within the angle arctan(left side) of it, and the signs "
-    "are constant within arctan(right side).",
+    r"A principal direction (A.1) implies A.2: $K$ lies within the angle $\arctan$ of the left side of it, and the "
+    r"signs are constant within $\arctan$ of the right side.",
     hypotheses=(BINARY_LABELS, LEAKY, assumed(PRINCIPAL_DIRECTION)),
     conclusions=(
         Conclusion("inequality", "the direction satisfies A.1", AtMost(_left_side, _right_side)),
         Conclusion(
             "angle",
-            "all of K lies within arctan(left side) of it",
+            r"all of $K$ lies within $\arctan$ of the left side of it",
             AtMost(_cone_angle, _angle_allowed, allowance=1e-12),
         ),
-        Conclusion("a2", "A.2 holds", AtLeast(_a2_slack, 0.0)),
+        Conclusion(
+            "a2",
+            "A.2 holds: every element of $K$ classifies every sample",
+            Above(_depth_of_k, 0.0, words="every unit vector of $K$ has margin {measured:.4g} or more"),
+        ),
     ),
     constants=Quantities({"left": _left_side, "right": _right_side}),
     record=_principal,
     setting=BALANCED_SETTING,
     example="lyu-hinted",
-    erratum="E15: A.1 is the stronger assumption; the half-angle is arctan(gamma/max|P x|), not arcsin(gamma/max|x|).",
+    erratum=r"E15: A.1 is the stronger assumption; the half-angle is $\arctan(\gamma/\max|P x|)$, not "
+    r"$\arcsin(\gamma/\max|x|)$.",
 )
 
 # Lemma G.2 ------------------------------------------------------------------------------------------------------------
@@ -148,14 +158,15 @@ def _same_sign(evidence: Evidence) -> Comparison:
     margin, delta = pairwise_condition(evidence.facts).margin, evidence.recorded(CorrectCone).delta
     agrees = margin is not None and (margin > 0.0) == (delta > 0.0)
     slack = 0.0 if agrees else -1.0
-    return Comparison(agrees, delta, 0.0, slack, f"A.2 slack {margin:.6g}, delta {delta:.6g} in the unit ball")
+    return Comparison(agrees, delta, 0.0, slack, rf"A.2 slack {margin:.6g}, $\delta$ {delta:.6g} in the unit ball")
 
 
 LEMMA_G_2 = Theorem(
     "lyu2021:lemmaG.2",
     Reference("lyu2021", "Lemma G.2"),
-    "A.2 holds exactly when every element of K classifies every sample: over beta in [leak, 1]^n the smallest "
-    "(1/n) sum_j beta_j <z_i, z_j> is leak <mu, z_i> - (1 - leak)/n sum_j max(-<z_i, z_j>, 0).",
+    r"A.2 holds exactly when every element of $K$ classifies every sample: over $\beta$ in $[\mathrm{leak}, 1]^n$ "
+    r"the smallest $(1/n) \sum_j \beta_j \langle z_i, z_j\rangle$ is $\mathrm{leak}\, \langle\mu, z_i\rangle - ((1 "
+    r"- \mathrm{leak})/n)\,\sum_j \max(-\langle z_i, z_j\rangle, 0)$.",
     hypotheses=(BINARY_LABELS, LEAKY),
     conclusions=(
         Conclusion(
@@ -164,7 +175,7 @@ LEMMA_G_2 = Theorem(
             AtMost(_minimum_formula, 1e-12, words="relative difference {measured:.2g}"),
             Level.EXACT,
         ),
-        Conclusion("equivalence", "A.2's slack and delta have the same sign", _same_sign, Level.EXACT),
+        Conclusion("equivalence", r"A.2's slack and $\delta$ have the same sign", _same_sign, Level.EXACT),
     ),
     constants=Quantities({"delta": cone_delta, "factor": cone_factor}),
     record=correct_cone,
@@ -197,7 +208,7 @@ def _enters(evidence: Evidence) -> Comparison:
     entry = evidence.recorded(IdealisedEntry)
     time, state = entry.time, entry.state
     depth, half = _depth_at(evidence, [state] if np.isfinite(time) else []), 0.5 * correct_cone(evidence).delta
-    return at_least(depth, half, detail=f"depth {depth:.6g} at T0 = {time:.6g}, delta/2 = {half:.6g}")
+    return at_least(depth, half, detail=rf"depth {depth:.6g} at $T_0$ = {time:.6g}, $\delta/2$ = {half:.6g}")
 
 
 def _stays(evidence: Evidence) -> Comparison:
@@ -214,17 +225,17 @@ def _idealised_time(evidence: Evidence) -> float:
 LEMMA_G_3 = Theorem(
     "lyu2021:lemmaG.3",
     Reference("lyu2021", "Lemma G.3"),
-    "Under A.2 every neuron of the idealised flow that starts off its excluded ray enters C_(delta/2).",
+    r"Under A.2 every neuron of the idealised flow that starts off its excluded ray enters $C_{\delta/2}$.",
     hypotheses=(BINARY_LABELS, LOGISTIC_LOSS, LEAKY, assumed(A_2), BALANCED, OFF_RAYS),
     conclusions=(
-        Conclusion("enters", "at T0 every sign(a) w lies in C_(delta/2)", _enters),
+        Conclusion("enters", r"at $T_0$ every $\operatorname{sign}(a) w$ lies in $C_{\delta/2}$", _enters),
         Conclusion("stays", "and at later times too", _stays),
     ),
     constants=Quantities({"delta": cone_delta, "T0": _idealised_time}),
     record=_idealised_entry,
     setting=BALANCED_SETTING,
     example="lyu-hinted",
-    erratum="E7: the excluded rays are -mu^- for a > 0 and +mu^+ for a < 0.",
+    erratum=r"E7: the excluded rays are $-\mu^-$ for $a > 0$ and $+\mu^+$ for $a < 0$.",
     departs="The idealised flow is followed in closed form, neuron by neuron.",
 )
 
@@ -254,7 +265,7 @@ def _in_cone(evidence: Evidence) -> Comparison:
     constants, cone = constants_of(evidence), correct_cone(evidence)
     state, last = evidence.recorded(AlignedState), evidence.run.snapshots[-1].network
     depth = float(min(cone.depths(state.w, state.a).min(), cone.depths(last.w, last.a).min()))
-    words = f"depth {depth:.6g} at T0 = {constants.time:.6g} against delta/3 = {constants.delta / 3:.6g}"
+    words = rf"depth {depth:.6g} at $T_0$ = {constants.time:.6g} against $\delta/3$ = {constants.delta / 3:.6g}"
     return at_least(depth, constants.delta / 3.0, detail=words)
 
 
@@ -267,7 +278,9 @@ def _sooner(evidence: Evidence) -> Comparison:
     outside = [k for k, is_in in enumerate(inside) if not is_in]
     first = 0 if not outside else outside[-1] + 1
     time = evidence.run.snapshots[first].time if first < len(inside) else np.inf
-    return at_most(time, constants.time, detail=f"inside from t = {time:.6g}; the proof's T0 is {constants.time:.6g}")
+    return at_most(
+        time, constants.time, detail=f"inside from $t$ = {time:.6g}; the proof's $T_0$ is {constants.time:.6g}"
+    )
 
 
 def _lengths_allowed(evidence: Evidence) -> tuple[float, float]:
@@ -323,7 +336,7 @@ def _monotone(evidence: Evidence) -> Values:
 
 def _needs_sigma_max(evidence: Evidence) -> None:
     is_below = evidence.network.log_scale < constants_of(evidence).log_scale
-    require(is_below, "above sigma_max the state at T0 is not that of the limit flow")
+    require(is_below, r"above $\sigma_{\max}$ the state at $T_0$ is not that of the limit flow")
 
 
 def _log_scale(evidence: Evidence) -> float:
@@ -336,21 +349,23 @@ def _is_below_sigma_max(evidence: Evidence) -> Comparison:
     return worst_compared(scale, "below", largest, words="log scale {number:.6g}, bound {bound:.6g}")
 
 
-PROOF_SCALE = Hypothesis("scale", "the scale is below sigma_max of the proof", _is_below_sigma_max, is_regime=True)
+PROOF_SCALE = Hypothesis(
+    "scale", r"the scale is below $\sigma_{\max}$ of the proof", _is_below_sigma_max, is_regime=True
+)
 
 LEMMA_G_4 = Theorem(
     "lyu2021:lemmaG.4",
     Reference("lyu2021", "Lemma G.4"),
-    "Under A.2 and below sigma_max all positive neurons are in C_(delta/3) and all negative ones in "
-    "-C_(delta/3) at T0, with norms between A sigma and B sigma.",
+    r"Under A.2 and below $\sigma_{\max}$ all positive neurons are in $C_{\delta/3}$ and all negative ones in "
+    r"$-C_{\delta/3}$ at $T_0$, with norms between $A \sigma$ and $B \sigma$.",
     hypotheses=(BINARY_LABELS, MEAN_LOGISTIC, LEAKY, assumed(A_2), BALANCED, OFF_RAYS, PROOF_SCALE),
     conclusions=(
-        Conclusion("in-cone", "at T0 every sign(a) w lies in C_(delta/3)", _in_cone),
-        Conclusion("time", "the neurons are there before T0", _sooner),
-        Conclusion("norms", "A sigma <= |w_k(T0)| <= B sigma", _norms),
+        Conclusion("in-cone", r"at $T_0$ every $\operatorname{sign}(a) w$ lies in $C_{\delta/3}$", _in_cone),
+        Conclusion("time", "the neurons are there before $T_0$", _sooner),
+        Conclusion("norms", r"$A \sigma \le |w_k(T_0)| \le B \sigma$", _norms),
         Conclusion(
             "monotone",
-            "Gamma_i grows by at least delta/3 times the way a neuron goes",
+            r"$\Gamma_i$ grows by at least $\delta/3$ times the way a neuron goes",
             AtLeast(_monotone, 0.0, allowance=1e-12),
         ),
     ),
@@ -360,6 +375,7 @@ LEMMA_G_4 = Theorem(
     log_scale=_log_scale,
     setting=BALANCED_SETTING,
     example="lyu-counterexample-sharp",
-    erratum="E7: the excluded rays; E16: sqrt(eps/(2m)) in sigma_max and min in D-bar.",
-    departs="eps is half the paper's min(eps_1, eps_2); eps_2 and d-bar' are explicit lower bounds of ours.",
+    erratum=r"E7: the excluded rays; E16: $\sqrt{\varepsilon/(2m)}$ in $\sigma_{\max}$ and $\min$ in $\bar D$.",
+    departs=r"$\varepsilon$ is half the paper's $\min(\varepsilon_1, \varepsilon_2)$; $\varepsilon_2$ and "
+    r"$\bar{d}'$ are explicit lower bounds of ours.",
 )

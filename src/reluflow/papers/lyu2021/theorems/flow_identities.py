@@ -55,16 +55,16 @@ def _energy(evidence: Evidence) -> Comparison:
     work, error = _integral(np.array(powers), snapshots[1].time - snapshots[0].time)
     drop = snapshots[0].loss - snapshots[-1].loss
     require(drop != 0.0, "the loss does not change up to the last snapshot; raise `until`")
-    words = f"L falls by {drop:.9g}, the integral is {work:.9g}, its error at most {error:.2g}"
+    words = f"$L$ falls by {drop:.9g}, the integral is {work:.9g}, its error at most {error:.2g}"
     return at_most(abs(drop - float(work)) / drop, float(error) / drop + 1e-9, detail=words)
 
 
 LEMMA_B_15 = Theorem(
     "lyu2021:lemmaB.15",
     Reference("lyu2021", "Lemma B.15"),
-    "Almost everywhere dtheta/dt is minus the shortest Clarke subgradient, and dL/dt = -|dtheta/dt|^2.",
+    r"Almost everywhere $d\theta/dt$ is minus the shortest Clarke subgradient, and $dL/dt = -|d\theta/dt|^2$.",
     hypotheses=(MEAN_LOSS, NO_RIDGE),
-    conclusions=(Conclusion("energy", "L(0) - L(t) is the integral of |dtheta/dt|^2", _energy, Level.EXACT),),
+    conclusions=(Conclusion("energy", r"$L(0) - L(t)$ is the integral of $|d\theta/dt|^2$", _energy, Level.EXACT),),
     parameters=(UNTIL_60,),
     plan=partial(even_times, num_intervals=NUM_INTERVALS),
     setting=SETTING,
@@ -119,12 +119,13 @@ def _drift(evidence: Evidence) -> Values:
 LEMMA_B_16 = Theorem(
     "lyu2021:lemmaB.16",
     Reference("lyu2021", "Lemma B.16"),
-    "|w_k|^2/2 and a_k^2/2 grow at the same rate sum_i r_i a_k phi(<w_k, x_i>); |w_k|^2 - a_k^2 is constant.",
+    r"$|w_k|^2/2$ and $a_k^2/2$ grow at the same rate $\sum_i r_i a_k \varphi(\langle w_k, x_i\rangle)$; "
+    r"$|w_k|^2 - a_k^2$ is constant.",
     hypotheses=(MEAN_LOSS, NO_RIDGE),
     conclusions=(
-        Conclusion("rates", "<w_k, dw_k/dt> = a_k da_k/dt", AtMost(_equal_rates, 1e-8), Level.EXACT),
-        Conclusion("integral", "a_k^2 grows by twice the integral of the rate", _rate_integral, Level.EXACT),
-        Conclusion("conserved", "|w_k|^2 - a_k^2 does not change", AtMost(_drift, DRIFT), Level.EXACT),
+        Conclusion("rates", r"$\langle w_k, dw_k/dt\rangle = a_k da_k/dt$", AtMost(_equal_rates, 1e-8), Level.EXACT),
+        Conclusion("integral", "$a_k^2$ grows by twice the integral of the rate", _rate_integral, Level.EXACT),
+        Conclusion("conserved", "$|w_k|^2 - a_k^2$ does not change", AtMost(_drift, DRIFT), Level.EXACT),
     ),
     parameters=(UNTIL_60,),
     plan=partial(even_times, num_intervals=NUM_INTERVALS),
@@ -169,19 +170,19 @@ def _stays_away_from_zero(evidence: Evidence) -> Values:
 LEMMA_B_17 = Theorem(
     "lyu2021:lemmaB.17",
     Reference("lyu2021", "Lemma B.17"),
-    "A neuron that is zero once is zero always, and one that is not stays so: |z_k(t)| >= e^-t |z_k(0)|.",
+    r"A neuron that is zero once is zero always, and one that is not stays so: $|z_k(t)| \ge e^{-t} |z_k(0)|$.",
     hypotheses=(MEAN_LOSS, NO_RIDGE),
     conclusions=(
         Conclusion("zero", "a zero neuron does not move", AtMost(_stays_zero, 0.0), Level.EXACT),
         Conclusion(
-            "alive", "|z_k(t)| e^t / |z_k(0)| is at least 1", AtLeast(_stays_away_from_zero, 1.0, allowance=DRIFT)
+            "alive", "$|z_k(t)| e^t/|z_k(0)|$ is at least 1", AtLeast(_stays_away_from_zero, 1.0, allowance=DRIFT)
         ),
     ),
     parameters=(UNTIL_60,),
     plan=_zero_plan,
     setting=SETTING,
     example=EXAMPLE,
-    departs="The rate e^-t of the second half is the proof's, for samples in the unit ball.",
+    departs="The rate $e^{-t}$ of the second half is the proof's, for samples in the unit ball.",
 )
 
 # Cor. B.18 ------------------------------------------------------------------------------------------------------------
@@ -208,8 +209,8 @@ COR_B_18 = Theorem(
     "A balanced network stays balanced, and no output weight changes its sign.",
     hypotheses=(MEAN_LOSS, BALANCED, NO_RIDGE),
     conclusions=(
-        Conclusion("balanced", "|a_k| = |w_k| at all times", AtMost(_keeps_balance, DRIFT), Level.EXACT),
-        Conclusion("signs", "no a_k changes its sign", _keeps_signs, Level.EXACT),
+        Conclusion("balanced", "$|a_k| = |w_k|$ at all times", AtMost(_keeps_balance, DRIFT), Level.EXACT),
+        Conclusion("signs", "no $a_k$ changes its sign", _keeps_signs, Level.EXACT),
     ),
     parameters=(UNTIL_60,),
     plan=partial(even_times, num_intervals=24),
@@ -241,12 +242,13 @@ def _steps_bound(evidence: Evidence) -> Values:
 LEMMA_E_10 = Theorem(
     "lyu2021:lemmaE.10",
     Reference("lyu2021", "Lemma E.10"),
-    "Every Clarke subgradient g of L has |g| <= |theta|: |theta(t + h) - theta(t)| <= (e^h - 1)|theta(t)|.",
+    r"Every Clarke subgradient $g$ of $L$ has $|g| \le |\theta|$: "
+    r"$|\theta(t + h) - \theta(t)| \le (e^h - 1)|\theta(t)|$.",
     hypotheses=(MEAN_LOSS,),
     conclusions=(
-        Conclusion("subgradient", "|g| over |theta|", AtMost(_subgradient_bound, 1.0)),
+        Conclusion("subgradient", r"$|g|$ over $|\theta|$", AtMost(_subgradient_bound, 1.0)),
         Conclusion(
-            "steps", "|theta(t + h) - theta(t)| over its bound", AtMost(_steps_bound, 1.0, allowance=INTEGRATION)
+            "steps", r"$|\theta(t + h) - \theta(t)|$ over its bound", AtMost(_steps_bound, 1.0, allowance=INTEGRATION)
         ),
     ),
     parameters=(UNTIL_40,),

@@ -81,17 +81,18 @@ def _over_closed_form(evidence: Evidence) -> Values:
 LEMMA_B_1 = Theorem(
     "lyu2021:lemmaB.1",
     Reference("lyu2021", "Lemma B.1, (11) and (12)"),
-    "u <= alpha + int beta u gives u <= alpha + int alpha beta exp(int beta) <= alpha exp(int beta).",
+    r"$u \le \alpha + \int \beta u$ gives "
+    r"$u \le \alpha + \int \alpha \beta\,\exp(\int \beta) \le \alpha\,\exp(\int \beta)$.",
     hypotheses=(),
     conclusions=(
-        Conclusion("integral-form", "u over the bound (11)", AtMost(_over_integral_form, 1.0)),
+        Conclusion("integral-form", "$u$ over the bound (11)", AtMost(_over_integral_form, 1.0)),
         Conclusion(
-            "attained", "the solution of u = alpha + int beta u equals (11)", AtMost(_attained, 1e-8), Level.EXACT
+            "attained", r"the solution of $u = \alpha + \int \beta u$ equals (11)", AtMost(_attained, 1e-8), Level.EXACT
         ),
-        Conclusion("closed-form", "u over the bound (12), alpha non-decreasing", AtMost(_over_closed_form, 1.0)),
+        Conclusion("closed-form", r"$u$ over the bound (12), $\alpha$ non-decreasing", AtMost(_over_closed_form, 1.0)),
     ),
     record=subsolutions,
     setting=SETTING,
     example=EXAMPLE,
-    departs="Tried on solutions of differential inequalities with known alpha and beta.",
+    departs=r"Tried on solutions of differential inequalities with known $\alpha$ and $\beta$.",
 )

@@ -34,6 +34,7 @@ from reluflow.papers.lyu2021.theorems.unit_ball import m_norm, neuron_rows
 from reluflow.theory.comparison import (
     Comparison,
     Level,
+    Source,
     Values,
     all_of,
     at_most,
@@ -52,7 +53,7 @@ from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 _NUM_TIMES = 12
 SMALLEST_LOG = -600.0  # ln of the scale below which a neuron at its true size is no double
-_NO_ENTRY = "the run has no snapshot at T0 with neurons that a double holds"
+_NO_ENTRY = "the run has no snapshot at $T_0$ with neurons that a double holds"
 
 
 @computed_once
@@ -107,12 +108,12 @@ def _depth_at_entry(evidence: Evidence) -> float:
 
 @where_entry_exists
 def _is_inside_at_entry(evidence: Evidence) -> Comparison:
-    return worst_compared(_depth_at_entry(evidence), "at_least", 0.0, words="{number:.4g} deeper than delta/3")
+    return worst_compared(_depth_at_entry(evidence), "at_least", 0.0, words=r"{number:.4g} deeper than $\delta/3$")
 
 
 INSIDE_AT_ENTRY = Hypothesis(
     "in-cone",
-    "at T0 positive neurons are in C_(delta/3) and negative ones in -C_(delta/3)",
+    r"at $T_0$ positive neurons are in $C_{\delta/3}$ and negative ones in $-C_{\delta/3}$",
     _is_inside_at_entry,
     is_regime=True,
     needs_trajectory=True,
@@ -157,7 +158,7 @@ RESOLVED = 1e-9  # error relative to r that is more than that of the integration
 # Lemma G.5 ------------------------------------------------------------------------------------------------------------
 
 _TOO_SMALL = "at this scale neurons at their true size are below a double; take a larger one"
-_UNRESOLVED = "the error is that of the integration; C_2 r^3 is below it at this scale"
+_UNRESOLVED = "the error is that of the integration; $C_2 r^3$ is below it at this scale"
 
 
 @computed_once
@@ -191,17 +192,17 @@ def _radius(evidence: Evidence) -> float:
 def _resolved_radius(evidence: Evidence) -> float:
     """The same, where it is no zero of rounding, of which nothing is known."""
     radius = _radius(evidence)
-    require(radius > 0.0, "r is below a double; take a larger scale")
+    require(radius > 0.0, "$r$ is below a double; take a larger scale")
     return radius
 
 
 @where_entry_exists
 def _has_small_radius(evidence: Evidence) -> Comparison:
-    words = "r = {number:.4g} with sigma = C_1 r^3/2, r_max = {bound:.4g}"
+    words = r"$r$ = {number:.4g} with $\sigma = C_1 r^3/2$, $r_{{\max}}$ = {bound:.4g}"
     return worst_compared(_resolved_radius(evidence), "below", growth_constants(evidence)["r_max"], words=words)
 
 
-SMALL_RADIUS = Hypothesis("radius", "r < r_max with sigma = C_1 r^3/2", _has_small_radius, is_regime=True)
+SMALL_RADIUS = Hypothesis("radius", r"$r < r_{\max}$ with $\sigma = C_1 r^3/2$", _has_small_radius, is_regime=True)
 
 
 def decomposition_error(evidence: Evidence) -> tuple[float, float, FloatArray]:
@@ -242,7 +243,7 @@ def _error_bound(evidence: Evidence) -> Comparison:
     bound = growth_constants(evidence)["C_2"] * r**3
     if bound < error < RESOLVED * r:
         return missing(_UNRESOLVED)
-    return at_most(error, bound, detail=f"error {error:.4g} against C_2 r^3 = {bound:.4g} at r = {r:.4g}")
+    return at_most(error, bound, detail=f"error {error:.4g} against $C_2 r^3$ = {bound:.4g} at $r$ = {r:.4g}")
 
 
 def _error_order(evidence: Evidence) -> Comparison:
@@ -251,7 +252,7 @@ def _error_order(evidence: Evidence) -> Comparison:
     require(len(points) >= 3, "a sweep of at least three scales is needed")
     require(not any(error < RESOLVED * r for r, error in points), _UNRESOLVED)
     order = fitted_slope(*np.log(np.array(points)).T)
-    return equals(order, 3.0, atol=0.1, detail=f"error of order {order:.4g} in r over {len(points)} scales")
+    return equals(order, 3.0, atol=0.1, detail=f"error of order {order:.4g} in $r$ over {len(points)} scales")
 
 
 def _sizes_of_b(evidence: Evidence) -> Comparison:
@@ -263,29 +264,31 @@ def _sizes_of_b(evidence: Evidence) -> Comparison:
         log_sigma = each.network.log_scale + 0.5 * np.log(correct_cone(each).factor)
         scale = np.where(each.network.a > 0.0, 1.0, np.exp(c["kappa"] * log_sigma))
         inside = np.all((b >= scale * c["A_bar"]) & (b <= scale * c["B_bar"]))
-        statements.append((bool(inside), f"some b-bar is out of bounds at log sigma {log_sigma:.4g}"))
-    return all_of(statements, detail=f"all b-bar within [A_bar, B_bar] at {len(statements)} scales")
+        statements.append((bool(inside), rf"some $\bar{{b}}$ is out of bounds at $\log\sigma$ {log_sigma:.4g}"))
+    return all_of(statements, detail=rf"all $\bar{{b}}$ within $[\bar{{A}}, \bar{{B}}]$ at {len(statements)} scales")
 
 
 LEMMA_G_5 = Theorem(
     "lyu2021:lemmaG.5",
     Reference("lyu2021", "Lemma G.5"),
-    "At T0 + T1(sigma, r) positive neurons are r b_k (mu-bar^+, 1) and negative ones r^(1 - kappa) b_k "
-    "(mu-bar^-, 1), up to C_2 r^3; b_k is of order 1 for positive and of order sigma^kappa for negative "
-    "neurons.",
+    r"At $T_0 + T_1(\sigma, r)$ positive neurons are $r b_k (\bar{\mu}^+, 1)$ and negative ones "
+    r"$r^{1-\kappa} b_k (\bar{\mu}^-, 1)$, up to $C_2 r^3$; $b_k$ is of order 1 for positive and of order "
+    r"$\sigma^\kappa$ for negative neurons.",
     hypotheses=(*CONE_DATA, BALANCED, OFF_RAYS, SMALL_RADIUS, INSIDE_AT_ENTRY),
     conclusions=(
-        Conclusion("error", "the error is at most C_2 r^3", _error_bound),
-        Conclusion("order", "the error is of order r^3", _error_order, Level.SCALING),
-        Conclusion("b-bar", "|b_k| lies in [A_bar, B_bar], times sigma^kappa for negative neurons", _sizes_of_b),
+        Conclusion("error", "the error is at most $C_2 r^3$", _error_bound),
+        Conclusion("order", "the error is of order $r^3$", _error_order, Level.SCALING, source=Source.RELUFLOW),
+        Conclusion(
+            "b-bar", r"$|b_k|$ lies in $[\bar{A}, \bar{B}]$, times $\sigma^\kappa$ for negative neurons", _sizes_of_b
+        ),
     ),
     constants=Quantities({"T0": entry_time, "lambda_0_plus": positive_growth}, others=(growth_constants,)),
     plan=growth_plan,
     log_scale=growth_scale,
     setting=BALANCED_SETTING,
     example="lyu-counterexample-sharp",
-    erratum="E2: lambda_0^+ = |mu^+|/2; E16: A_bar, r_max and C_1 as corrected there.",
-    departs="T0, A and B are those of the limit flow, which are smaller than the proof's and serve it as well.",
+    erratum=r"E2: $\lambda_0^+ = |\mu^+|/2$; E16: $\bar{A}$, $r_{\max}$ and $C_1$ as corrected there.",
+    departs="$T_0$, $A$ and $B$ are those of the limit flow, which are smaller than the proof's and serve it as well.",
 )
 
 # Lemma G.6 ------------------------------------------------------------------------------------------------------------
@@ -319,12 +322,12 @@ def _growth_ratio(evidence: Evidence, network: Network) -> Values:
 LEMMA_G_6 = Theorem(
     "lyu2021:lemmaG.6",
     Reference("lyu2021", "Lemma G.6"),
-    "From T0 on the linearised flow grows at most like e^(lambda_0^+ (t - T0)) in the M-norm.",
+    r"From $T_0$ on the linearised flow grows at most like $e^{\lambda_0^+ (t - T_0)}$ in the $M$-norm.",
     hypotheses=(*CONE_DATA, BALANCED, OFF_RAYS, INSIDE_AT_ENTRY),
     conclusions=(
         Conclusion(
             "growth",
-            "|linearised|_M <= e^(lambda_0^+ (t - T0)) |theta(T0)|_M",
+            r"the $M$-norm of the linearised flow is at most $e^{\lambda_0^+ (t - T_0)} |\theta(T_0)|_M$",
             AtMost(_growth_ratio, 1.0, allowance=1e-12),
         ),
     ),
@@ -335,7 +338,7 @@ LEMMA_G_6 = Theorem(
     log_scale=_window_scale,
     setting=BALANCED_SETTING,
     example="lyu-counterexample-sharp",
-    erratum="E2: lambda_0^+ = |mu^+|/2.",
+    erratum=r"E2: $\lambda_0^+ = |\mu^+|/2$.",
 )
 
 # Lemma G.7 ------------------------------------------------------------------------------------------------------------
@@ -357,15 +360,15 @@ def _linearisation(evidence: Evidence, network: Network) -> Comparison:
             if bound < error < RESOLVED:
                 return missing("the error is that of the integration; its bound is below it at this scale")
             ratios.append(error / bound)
-    require(ratios, f"no snapshot lies in the window of length {length:.3g} after T0; the scale is too large")
+    require(ratios, f"no snapshot lies in the window of length {length:.3g} after $T_0$; the scale is too large")
     return at_most(max(ratios), 1.0, detail=f"largest error/bound {max(ratios):.3g} over {len(ratios)} snapshots")
 
 
 LEMMA_G_7 = Theorem(
     "lyu2021:lemmaG.7",
     Reference("lyu2021", "Lemma G.7"),
-    "After T0 the flow stays within (4 m |theta(T0)|_M^3/lambda_0^+) e^(3 lambda_0^+ (t - T0)) of its "
-    "linearisation, until the window closes.",
+    r"After $T_0$ the flow stays within $(4 m |\theta(T_0)|_M^3/\lambda_0^+) e^{3 \lambda_0^+ (t - T_0)}$ of its "
+    r"linearisation, until the window closes.",
     hypotheses=(*CONE_DATA, BALANCED, OFF_RAYS, INSIDE_AT_ENTRY),
     conclusions=(Conclusion("error", "the error of the linearised flow is below its bound", _linearisation),),
     constants=Quantities({"T0": entry_time, "lambda_0_plus": positive_growth, "eps": force_tolerance}),
@@ -374,5 +377,5 @@ LEMMA_G_7 = Theorem(
     log_scale=_window_scale,
     setting=BALANCED_SETTING,
     example="lyu-counterexample-sharp",
-    erratum="E2: lambda_0^+ = |mu^+|/2; E16: the window starts at T0 and its exponent carries lambda_0^+.",
+    erratum=r"E2: $\lambda_0^+ = |\mu^+|/2$; E16: the window starts at $T_0$ and its exponent carries $\lambda_0^+$.",
 )

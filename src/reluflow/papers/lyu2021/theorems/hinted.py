@@ -10,12 +10,12 @@ import numpy as np
 from reluflow.certificates.network_margin import NetworkMargin
 from reluflow.papers.lyu2021 import assumptions
 from reluflow.papers.lyu2021.assumptions import HINTED, Hints, find_hints
-from reluflow.papers.lyu2021.theorems.limits import best_network
+from reluflow.papers.lyu2021.theorems.limits import OfTheLimit, best_network
 from reluflow.papers.lyu2021.theorems.non_symmetric_limit import (
+    APPROACH,
     SMALL_FOR_THE_CONE,
     SOME_POSITIVE,
     against,
-    approach,
     draw_probability,
     factor_to_regime,
     late_exponent,
@@ -29,6 +29,7 @@ from reluflow.papers.lyu2021.theorems.parameters import CLOSE, LATE_MARGIN, LOG_
 from reluflow.theory.comparison import (
     Comparison,
     Level,
+    Source,
     all_of,
     at_least,
     at_most,
@@ -113,13 +114,17 @@ def _consequences(evidence: Evidence) -> Comparison:
             (assumptions.longer_mean(facts, 1).holds is True, "A.3 does not hold"),
             (
                 abs(other.any_multipliers - 0.5 * evidence.leak * eps) <= 1e-7 * eps,
-                "the value of A.5 is not leak eps/2",
+                r"the value of A.5 is not $\mathrm{leak}\, \varepsilon/2$",
             ),
-            (abs(other.dual_multipliers - 0.5 * evidence.leak * eps) <= 1e-7 * eps, "V* is not leak eps/2"),
-            (float(np.linalg.norm(side.w - hints.separator)) <= 1e-9, "w^+ is not the separator of the base set"),
-            (abs(side.margin - eps) <= 1e-9 * eps, "gamma^+ is not eps"),
+            (
+                abs(other.dual_multipliers - 0.5 * evidence.leak * eps) <= 1e-7 * eps,
+                r"$V^*$ is not $\mathrm{leak}\, \varepsilon/2$",
+            ),
+            (float(np.linalg.norm(side.w - hints.separator)) <= 1e-9, "$w^+$ is not the separator of the base set"),
+            (abs(side.margin - eps) <= 1e-9 * eps, r"$\gamma^+$ is not $\varepsilon$"),
         ),
-        detail="A.1, A.2, A.3 hold, A.5 has the value leak eps/2, w^+ = w*, gamma^+ = eps",
+        detail=r"A.1, A.2, A.3 hold, A.5 has the value $\mathrm{leak}\, \varepsilon/2$, $w^+ = w^*$, "
+        r"$\gamma^+ = \varepsilon$",
     )
 
 
@@ -128,9 +133,9 @@ def _optimality(evidence: Evidence) -> Comparison:
     best = require(evidence.recorded(HintsAndBest).best, _NO_HINTS)
     needed = _hints(evidence).conditions
     limit = 0.5 * needed.eps
-    words = f"best margin {best.margin:.7g}, limit {limit:.7g}, K = {needed.K:.6g}, threshold {needed.K_exact:.6g}"
+    words = f"best margin {best.margin:.7g}, limit {limit:.7g}, $K$ = {needed.K:.6g}, threshold {needed.K_exact:.6g}"
     if needed.K_exact < needed.K:
-        return at_least(best.margin / limit, 1.0 + 1e-9, detail=f"{words}: suboptimal at every width m >= 3")
+        return at_least(best.margin / limit, 1.0 + 1e-9, detail=rf"{words}: suboptimal at every width $m \ge 3$")
     return at_most(best.upper / limit, 1.0, allowance=1e-6, detail=f"{words}: the limit is the best of all widths")
 
 
@@ -144,7 +149,7 @@ def _late_law(evidence: Evidence) -> Comparison:
         return nothing("no neuron is negative")
     exponent, expected = late_exponent(evidence, 1), _hinted_exponent(evidence)
     exponent = require(exponent, "fewer than five late snapshots with a share above 0; raise `late_margin`")
-    words = f"the share of negative neurons falls like |theta|^{exponent:.6g}, foretold {expected:.6g}"
+    words = rf"the share of negative neurons falls like $|\theta|$ to the power {exponent:.6g}, foretold {expected:.6g}"
     earlier = late_exponent(evidence, 1, until=0.75)
     if earlier is not None and 0.02 * abs(expected) < abs(exponent - expected) < abs(earlier - expected):
         return missing(f"{words}, and still coming closer; raise `late_margin`")
@@ -154,21 +159,36 @@ def _late_law(evidence: Evidence) -> Comparison:
 THM_6_2 = Theorem(
     "lyu2021:thm6.2",
     Reference("lyu2021", "Theorem 6.2"),
-    "With admissible hints a small balanced leaky net with a positive neuron ends as (1/2) phi(<w*, x>), at "
-    "margin eps/2, below the best margin where K > eps sqrt((3 + leak)/(1 - leak)).",
+    r"With admissible hints a small balanced leaky net with a positive neuron ends as "
+    r"$(1/2) \varphi(\langle w^*, x\rangle)$, at margin $\varepsilon/2$, below the best margin where "
+    r"$K > \varepsilon \sqrt{(3 + \mathrm{leak})/(1 - \mathrm{leak})}$.",
     hypotheses=(LOGISTIC_LOSS, LEAKY, assumed(HINTED), BALANCED, SOME_POSITIVE, SMALL_FOR_THE_CONE, NO_RIDGE),
     conclusions=(
-        Conclusion("margin", "the normalised margin tends to eps/2", _limit_has_hinted_margin, Level.EXACT),
+        Conclusion(
+            "margin",
+            r"the normalised margin tends to $\varepsilon/2$",
+            OfTheLimit(_limit_has_hinted_margin),
+            Level.EXACT,
+            is_asymptotic=True,
+        ),
         Conclusion(
             "one-neuron",
-            "the limit is one neuron along w*",
-            AtMost(_distance_to_separator, partial(chosen, parameter=RTOL)),
+            "the limit is one neuron along $w^*$",
+            OfTheLimit(AtMost(_distance_to_separator, partial(chosen, parameter=RTOL))),
             Level.EXACT,
+            is_asymptotic=True,
         ),
-        Conclusion("approach", "the run itself has come close to its limit", approach),
+        APPROACH,
         Conclusion("consequences", "the assumptions of Theorem A.7 follow", _consequences, Level.EXACT),
-        Conclusion("optimality", "the limit is suboptimal exactly above the threshold of K", _optimality),
-        Conclusion("late-law", "the negative share falls like |theta|^(2(leak - 1))", _late_law, Level.SCALING),
+        Conclusion("optimality", "the limit is suboptimal exactly above the threshold of $K$", _optimality),
+        Conclusion(
+            "late-law",
+            r"the negative share falls like $|\theta|^{2(\mathrm{leak} - 1)}$",
+            _late_law,
+            Level.SCALING,
+            source=Source.RELUFLOW,
+            is_asymptotic=True,
+        ),
     ),
     constants=Quantities({"log_scale_needed": scale_needed}, others=(_hint_constants,)),
     predictions=Quantities(
@@ -180,8 +200,8 @@ THM_6_2 = Theorem(
     log_scale=factor_to_regime,
     setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6),
     example="lyu-hinted",
-    erratum="E6: suboptimal only above a threshold of K, and never for one neuron; E11: probability 1 - 2^-m over the "
-    "balanced draw, and the condition on H made explicit.",
+    erratum="E6: suboptimal only above a threshold of $K$, and never for one neuron; E11: probability "
+    "$1 - 2^{-m}$ over the balanced draw, and the condition on $H$ made explicit.",
     departs="The regime is that of Lemma G.4; the late law is derived from the proof, not stated in the paper.",
     diagnosed=DataHypotheses(losses=("logistic",), leaks="leaky"),
 )

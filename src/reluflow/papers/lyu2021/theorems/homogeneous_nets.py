@@ -128,20 +128,24 @@ def _margins_scale(evidence: Evidence) -> Values:
 
 DATA_SCALING = Theorem(
     "lyu2021:data-scaling",
-    Reference("lyu2021", "Sec. 3, on |x_i| <= 1"),
-    "The flow on cX from theta is the flow on X from sqrt(c) theta, c times as fast; margins scale by c.",
+    Reference("lyu2021", r"Sec. 3, on $|x_i| \le 1$"),
+    r"The flow on $cX$ from $\theta$ is the flow on $X$ from $\sqrt{c}\, \theta$, $c$ times as fast; margins scale "
+    r"by $c$.",
     hypotheses=(MEAN_LOSS,),
     conclusions=(
         Conclusion(
             "outputs",
-            "f_theta(c x) = f_(sqrt c theta)(x) = c f_theta(x)",
+            r"$f_\theta(c x) = f_{\sqrt{c}\, \theta}(x) = c f_\theta(x)$",
             AtMost(_outputs_scale, ROUNDING),
             Level.EXACT,
         ),
         Conclusion(
-            "velocities", "v_cX(theta) = sqrt(c) v_X(sqrt(c) theta)", AtMost(_velocities_scale, ROUNDING), Level.EXACT
+            "velocities",
+            r"$v_{cX}(\theta) = \sqrt{c}\, v_X(\sqrt{c}\, \theta)$",
+            AtMost(_velocities_scale, ROUNDING),
+            Level.EXACT,
         ),
-        Conclusion("margins", "the normalised margin scales by c", AtMost(_margins_scale, ROUNDING), Level.EXACT),
+        Conclusion("margins", "the normalised margin scales by $c$", AtMost(_margins_scale, ROUNDING), Level.EXACT),
     ),
     parameters=(FACTOR,),
     record=drawn_networks,
@@ -223,12 +227,12 @@ def _beats_the_rest(evidence: Evidence) -> Values:
 PROBLEM_M = Theorem(
     "lyu2021:problemM",
     Reference("lyu2021", "Sec. 3, problems (M) and (P)"),
-    "theta maximises the normalised margin (M) exactly when theta/sqrt(q_min) has least norm in (P).",
+    r"$\theta$ maximises the normalised margin (M) exactly when $\theta/\sqrt{q_{\min}}$ has least norm in (P).",
     hypotheses=(assumed(LINEARLY_SEPARABLE),),
     conclusions=(
         Conclusion(
             "identity",
-            "|theta|^2/2 at q_min = 1 is 1/(2 gamma)",
+            r"$|\theta|^2/2$ at $q_{\min} = 1$ is $1/(2 \gamma)$",
             AtMost(_identity_of_objectives, ROUNDING),
             Level.EXACT,
         ),
@@ -246,7 +250,7 @@ PROBLEM_M = Theorem(
     example=EXAMPLE,
 )
 
-PROBLEM_P = part("lyu2021:problemP", "Sec. 3, (P)", PROBLEM_M, "least norm subject to q_i >= 1; equivalent to (M)")
+PROBLEM_P = part("lyu2021:problemP", "Sec. 3, (P)", PROBLEM_M, r"least norm subject to $q_i \ge 1$; equivalent to (M)")
 
 # Thm B.2 --------------------------------------------------------------------------------------------------------------
 
@@ -262,11 +266,14 @@ def _homogeneous_gradient(evidence: Evidence) -> Values:
 THM_B_2 = Theorem(
     "lyu2021:thmB.2",
     Reference("lyu2021", "Thm B.2"),
-    "The Clarke subdifferential of a 2-homogeneous output at c theta is c times that at theta.",
+    r"The Clarke subdifferential of a 2-homogeneous output at $c \theta$ is $c$ times that at $\theta$.",
     hypotheses=(),
     conclusions=(
         Conclusion(
-            "homogeneous", "grad f(c theta) = c grad f(theta)", AtMost(_homogeneous_gradient, ROUNDING), Level.EXACT
+            "homogeneous",
+            r"$\nabla f(c \theta) = c \nabla f(\theta)$",
+            AtMost(_homogeneous_gradient, ROUNDING),
+            Level.EXACT,
         ),
     ),
     record=_output_gradients,
@@ -289,9 +296,12 @@ def _euler(evidence: Evidence) -> Values:
 THM_B_3 = Theorem(
     "lyu2021:thmB.3",
     Reference("lyu2021", "Thm B.3"),
-    "Euler's identity: <g, theta> = 2 f(theta) for every Clarke subgradient g of a 2-homogeneous output.",
+    r"Euler's identity: $\langle g, \theta\rangle = 2 f(\theta)$ for every Clarke subgradient $g$ of a "
+    r"2-homogeneous output.",
     hypotheses=(),
-    conclusions=(Conclusion("euler", "<grad f(x_i), theta> = 2 f(x_i)", AtMost(_euler, ROUNDING), Level.EXACT),),
+    conclusions=(
+        Conclusion("euler", r"$\langle\nabla f(x_i), \theta\rangle = 2 f(x_i)$", AtMost(_euler, ROUNDING), Level.EXACT),
+    ),
     record=_output_gradients,
     setting=SETTING,
     example=EXAMPLE,
@@ -314,13 +324,13 @@ def _pair_gradient(evidence: Evidence) -> float:
 LEMMA_B_4 = Theorem(
     "lyu2021:lemmaB.4",
     Reference("lyu2021", "Lemma B.4"),
-    "At a differentiable maximiser on the sphere an L-homogeneous F has grad F = L F theta.",
+    r"At a differentiable maximiser on the sphere an $L$-homogeneous $F$ has $\nabla F = L F \theta$.",
     hypotheses=SYMMETRIC_DATA,
     conclusions=(
-        Conclusion("maximiser", "mu-bar maximises |G| on the sphere", _is_maximiser),
+        Conclusion("maximiser", r"$\bar{\mu}$ maximises $|G|$ on the sphere", _is_maximiser),
         Conclusion(
             "gradient",
-            "F = a G(w) has gradient 2 F theta at (mu-bar, 1)/sqrt 2",
+            r"$F = a G(w)$ has gradient $2 F \theta$ at $(\bar{\mu}, 1)/\sqrt{2}$",
             AtMost(_pair_gradient, ROUNDING),
             Level.EXACT,
         ),
@@ -328,7 +338,7 @@ LEMMA_B_4 = Theorem(
     record=_mean_direction,
     setting=SETTING,
     example=EXAMPLE,
-    departs="Applied to F(w, a) = a G(w) of one neuron on symmetric data, whose maximiser is known.",
+    departs="Applied to $F(w, a) = a G(w)$ of one neuron on symmetric data, whose maximiser is known.",
 )
 
 # Lemma B.5 ------------------------------------------------------------------------------------------------------------
@@ -349,14 +359,20 @@ def _growth_rate(evidence: Evidence) -> float:
 LEMMA_B_5 = Theorem(
     "lyu2021:lemmaB.5",
     Reference("lyu2021", "Lemma B.5"),
-    "At a maximiser of |G| on the sphere grad G(w) = G(w) w; for symmetric data it is mu-bar, G = lambda_0.",
+    r"At a maximiser of $|G|$ on the sphere $\nabla G(w) = G(w) w$; for symmetric data it is $\bar{\mu}$, "
+    r"$G = \lambda_0$.",
     hypotheses=SYMMETRIC_DATA,
     conclusions=(
-        Conclusion("maximiser", "mu-bar maximises |G| on the sphere", _is_maximiser),
-        Conclusion("gradient", "grad G(mu-bar) = G(mu-bar) mu-bar", AtMost(_radial_gradient, ROUNDING), Level.EXACT),
+        Conclusion("maximiser", r"$\bar{\mu}$ maximises $|G|$ on the sphere", _is_maximiser),
+        Conclusion(
+            "gradient",
+            r"$\nabla G(\bar{\mu}) = G(\bar{\mu}) \bar{\mu}$",
+            AtMost(_radial_gradient, ROUNDING),
+            Level.EXACT,
+        ),
         Conclusion(
             "growth-rate",
-            "G(mu-bar) = ((1 + leak)/4) |mu|, in unit-ball units",
+            r"$G(\bar{\mu}) = ((1 + \mathrm{leak})/4) |\mu|$, in unit-ball units",
             AtMost(_growth_rate, ROUNDING),
             Level.EXACT,
         ),
@@ -365,5 +381,5 @@ LEMMA_B_5 = Theorem(
     record=_mean_direction,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E1: mu~ = ((1 + leak)/4) mu, not ((1 + leak)/2) mu.",
+    erratum=r"E1: $\tilde{\mu} = ((1 + \mathrm{leak})/4) \mu$, not $((1 + \mathrm{leak})/2) \mu$.",
 )

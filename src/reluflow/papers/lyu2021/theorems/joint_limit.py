@@ -108,12 +108,14 @@ def _positive_times(evidence: Evidence, wanted: tuple[float, ...]) -> tuple[floa
 def _late_enough(evidence: Evidence) -> Comparison:
     flow = symmetric_flow(evidence)
     if flow.growth == 0.0 or np.any(flow.embedding == 0.0):
-        return fails("mu = 0 or b has a zero entry")
+        return fails(r"$\mu = 0$ or $b$ has a zero entry")
     first = flow.joint_time + min(_early(evidence))
-    return judgement(first > 0.0, first, f"T12 + t is {first:.4g} at the first recorded t, in unit-ball time")
+    return judgement(first > 0.0, first, f"$T_{{12}} + t$ is {first:.4g} at the first recorded $t$, in unit-ball time")
 
 
-SMALL_START = Hypothesis("small-start", "the scale is so small that T12 + t0 is positive", _late_enough, is_regime=True)
+SMALL_START = Hypothesis(
+    "small-start", "the scale is so small that $T_{12} + t_0$ is positive", _late_enough, is_regime=True
+)
 
 
 def _pair_rows(evidence: Evidence, name: str) -> list[FloatArray] | None:
@@ -150,7 +152,9 @@ def _order_in_scale(evidence: Evidence, errors: FloatArray) -> Comparison:
     scales = [symmetric_flow(each).log_size for each in (evidence, *evidence.sweep)]
     slopes = [fitted_slope(scales, np.log(column)) for column in errors.T]
     worst = min(slopes)
-    words = f"order {worst:.4f} to {max(slopes):.4f} in sigma, 1 or more expected; last error {errors[-1].max():.2g}"
+    words = (
+        rf"order {worst:.4f} to {max(slopes):.4f} in $\sigma$, 1 or more expected; last error {errors[-1].max():.2g}"
+    )
     return at_least(worst, 1.0 - ORDER_ATOL, detail=words)
 
 
@@ -172,7 +176,7 @@ def _order_in_radius(evidence: Evidence) -> Comparison:
     for one, two, end in zip(wide, narrow, limit[-len(wide) :], strict=True):
         ratio = np.log(m_norm(one - end)) - np.log(m_norm(two - end))
         slopes.append(float(ratio / (LOG_RADII["wide"] - LOG_RADII["narrow"])))
-    return equals(min(slopes), 2.0, atol=0.15, detail=f"order {min(slopes):.4f} in r, 2 expected")
+    return equals(min(slopes), 2.0, atol=0.15, detail=f"order {min(slopes):.4f} in $r$, 2 expected")
 
 
 def _limit_is_not_zero(evidence: Evidence) -> Values:
@@ -185,18 +189,32 @@ def _limit_is_not_zero(evidence: Evidence) -> Values:
 LEMMA_5_4 = Theorem(
     "lyu2021:lemma5.4",
     Reference("lyu2021", "Lemma 5.4, (4) and (5)"),
-    "theta~(t) = lim phi(r theta-hat, T2(r) + t) exists and is not zero, and as the scale vanishes theta(T12 "
-    "+ t) tends to pi_b(theta~(t)).",
+    r"$\tilde{\theta}(t) = \lim \varphi(r \hat{\theta}, T_2(r) + t)$ exists and is not zero, and as the scale "
+    r"vanishes $\theta(T_{12} + t)$ tends to $\pi_b(\tilde{\theta}(t))$.",
     hypotheses=(*SYMMETRIC, GOOD_EMBEDDING, SMALL_SCALE, SMALL_START, NO_RIDGE),
     conclusions=(
-        Conclusion("radius-order", "order in r of the convergence to theta~(t)", _order_in_radius, Level.SCALING),
         Conclusion(
-            "not-zero",
-            "|theta~(t)|_M >= e^(lambda_0 t) |theta-hat|_M / 2 up to t0",
-            AtLeast(_limit_is_not_zero, 0.5, words="smallest |theta~(t)|_M over its exponential is {measured:.6g}"),
+            "radius-order",
+            r"order in $r$ of the convergence to $\tilde{\theta}(t)$",
+            _order_in_radius,
+            Level.SCALING,
+            is_asymptotic=True,
         ),
         Conclusion(
-            "scale-order", "order in sigma of theta(T12 + t) to pi_b(theta~(t))", _order_in_scale, Level.SCALING
+            "not-zero",
+            r"$|\tilde{\theta}(t)|_M \ge e^{\lambda_0 t} |\hat{\theta}|_M/2$ up to $t_0$",
+            AtLeast(
+                _limit_is_not_zero,
+                0.5,
+                words=r"smallest $|\tilde{{\theta}}(t)|_M$ over its exponential is {measured:.6g}",
+            ),
+        ),
+        Conclusion(
+            "scale-order",
+            r"order in $\sigma$ of $\theta(T_{12} + t)$ to $\pi_b(\tilde{\theta}(t))$",
+            _order_in_scale,
+            Level.SCALING,
+            is_asymptotic=True,
         ),
     ),
     constants=_joint_constants,
@@ -204,12 +222,19 @@ LEMMA_5_4 = Theorem(
     log_scale=_log_scale,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E10: theta-hat is (b_+ mu-bar, b_- mu-bar, b_+, b_-).",
-    departs="theta~ is taken at r <= 1e-6, whose error is of order r^2; the paper proves limits, orders are measured.",
+    erratum=r"E1: $\lambda_0 = ((1 + \mathrm{leak})/4) |\mu|$; E10: $\hat\theta$ is "
+    r"$(b_+ \bar\mu, b_- \bar\mu, b_+, b_-)$.",
+    departs=r"$\tilde{\theta}$ is taken at $r \le 10^{-6}$, whose error is of order $r^2$; the paper proves "
+    r"limits, orders are measured.",
 )
 
-EQ_4 = part("lyu2021:eq4", "Eq. (4)", LEMMA_5_4, "theta~(t) = lim phi(r theta-hat, T2(r) + t) exists and is not zero")
-EQ_5 = part("lyu2021:eq5", "Eq. (5)", LEMMA_5_4, "theta(T12 + t) tends to pi_b(theta~(t))")
+EQ_4 = part(
+    "lyu2021:eq4",
+    "Eq. (4)",
+    LEMMA_5_4,
+    r"$\tilde{\theta}(t) = \lim \varphi(r \hat{\theta}, T_2(r) + t)$ exists and is not zero",
+)
+EQ_5 = part("lyu2021:eq5", "Eq. (5)", LEMMA_5_4, r"$\theta(T_{12} + t)$ tends to $\pi_b(\tilde{\theta}(t))$")
 
 # Lemma E.8 ------------------------------------------------------------------------------------------------------------
 
@@ -226,16 +251,21 @@ def _limit_is_exponential(evidence: Evidence) -> Values:
 LEMMA_E_8 = Theorem(
     "lyu2021:lemmaE.8",
     Reference("lyu2021", "Lemma E.8"),
-    "For t <= t0 theta~(t) is near e^(lambda_0 t) theta-hat, and theta(T12 + t) tends to pi_b(theta~(t)).",
+    r"For $t \le t_0$, $\tilde\theta(t)$ is near $e^{\lambda_0 t} \hat\theta$, and $\theta(T_{12} + t)$ tends to "
+    r"$\pi_b(\tilde\theta(t))$.",
     hypotheses=(*SYMMETRIC, GOOD_EMBEDDING, SMALL_SCALE, SMALL_START, NO_RIDGE),
     conclusions=(
         Conclusion(
             "exponential",
-            "distance of theta~ to e^(lambda_0 t) theta-hat over its bound",
+            r"distance of $\tilde{\theta}$ to $e^{\lambda_0 t} \hat{\theta}$ over its bound",
             AtMost(_limit_is_exponential, 1.0),
         ),
         Conclusion(
-            "scale-order", "order in sigma of theta(T12 + t) to pi_b(theta~(t))", _order_in_scale, Level.SCALING
+            "scale-order",
+            r"order in $\sigma$ of $\theta(T_{12} + t)$ to $\pi_b(\tilde{\theta}(t))$",
+            _order_in_scale,
+            Level.SCALING,
+            is_asymptotic=True,
         ),
     ),
     constants=_joint_constants,
@@ -252,11 +282,15 @@ LEMMA_E_8 = Theorem(
 LEMMA_E_9 = Theorem(
     "lyu2021:lemmaE.9",
     Reference("lyu2021", "Lemma E.9"),
-    "If the limit (5) holds at t0 and the flow is unique from there, it holds for every t > t0.",
+    "If the limit (5) holds at $t_0$ and the flow is unique from there, it holds for every $t > t_0$.",
     hypotheses=(*SYMMETRIC, GOOD_EMBEDDING, SMALL_SCALE, SMALL_START, NO_RIDGE),
     conclusions=(
         Conclusion(
-            "scale-order", "order in sigma of theta(T12 + t) to pi_b(theta~(t))", _order_in_scale, Level.SCALING
+            "scale-order",
+            r"order in $\sigma$ of $\theta(T_{12} + t)$ to $\pi_b(\tilde{\theta}(t))$",
+            _order_in_scale,
+            Level.SCALING,
+            is_asymptotic=True,
         ),
     ),
     constants=_joint_constants,
@@ -264,7 +298,7 @@ LEMMA_E_9 = Theorem(
     log_scale=_log_scale,
     setting=SETTING,
     example=EXAMPLE,
-    departs="As Lemma 5.4, at four times after t0.",
+    departs="As Lemma 5.4, at four times after $t_0$.",
 )
 
 # Lemma E.11 -----------------------------------------------------------------------------------------------------------
@@ -293,7 +327,8 @@ def _lipschitz(evidence: Evidence) -> Comparison:
 LEMMA_E_11 = Theorem(
     "lyu2021:lemmaE.11",
     Reference("lyu2021", "Lemma E.11"),
-    "On [t0, t_s] the map t -> theta(T12 + t) is Lipschitz with constant |theta(T12 + t0)| e^(t_s - t0).",
+    r"On $[t_0, t_s]$ the map $t \mapsto \theta(T_{12} + t)$ is Lipschitz with constant "
+    r"$|\theta(T_{12} + t_0)| e^{t_s - t_0}$.",
     hypotheses=(*SYMMETRIC, GOOD_EMBEDDING, SMALL_SCALE, SMALL_START, NO_RIDGE),
     conclusions=(Conclusion("lipschitz", "largest speed between snapshots; logarithms", _lipschitz),),
     constants=_joint_constants,

@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
+from reluflow.certificates.kkt import KKTCertificate, kkt_certificate, normalized_margin
+from reluflow.certificates.limits.certified_limit import LimitIdentified
+from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.dynamics.stopping import FirstOf, Stationary
 from reluflow.dynamics.trajectory import Snapshot
-from reluflow.endings.directions import direction_distance, unit_norm
-from reluflow.endings.limit import LimitIdentified
 from reluflow.network import Network
 from reluflow.papers.lyu2021.paper import EXAMPLE, SETTING
 from reluflow.papers.lyu2021.theorems.hypotheses import MEAN_LOSS
@@ -21,8 +21,10 @@ from reluflow.papers.lyu2021.theorems.unit_ball import unit_ball
 from reluflow.theory.comparison import (
     Comparison,
     Level,
+    Source,
     at_least,
     at_most,
+    certified,
     closes_in,
     judgement,
     require,
@@ -32,7 +34,7 @@ from reluflow.theory.comparison import (
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.hypotheses import LEAKY, NO_RIDGE, assumed
-from reluflow.theory.measures import AtLeast, AtMost
+from reluflow.theory.measures import AtLeast, AtMost, Below
 from reluflow.theory.separability import LINEARLY_SEPARABLE
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
@@ -76,7 +78,7 @@ def _tail(evidence: Evidence) -> list[tuple[float, float]]:
     ]
 
 
-_TOO_FEW = "fewer than two snapshots have n L < ln 2"
+_TOO_FEW = r"fewer than two snapshots have $n L < \ln 2$"
 _NO_CHANGE = "snapshots late enough for a change that a double can show"
 _ROUNDING = 1e-10  # gains of |theta|^2 below this fraction of it are lost in rounding
 
@@ -84,7 +86,7 @@ _ROUNDING = 1e-10  # gains of |theta|^2 below this fraction of it are lost in ro
 def _small_loss(evidence: Evidence) -> Comparison:
     run = evidence.run
     lowest = evidence.dataset.n * float(np.min(run.losses)) / float(np.log(2.0))
-    words = f"smallest n L / ln 2 on the run is {lowest:.3g}"
+    words = rf"smallest $n L/\ln 2$ on the run is {lowest:.3g}"
     if lowest >= 1.0 and run.outcome.is_cut_short:
         return undecided(f"{words}, and it was cut short")
     return judgement(lowest < 1.0, 1.0 - lowest, words)
@@ -92,23 +94,35 @@ def _small_loss(evidence: Evidence) -> Comparison:
 
 SMALL_LOSS = Hypothesis(
     "small-loss",
-    "L < ln 2 / n is reached, so that every sample is classified",
+    r"$L < \ln 2/n$ is reached, so that every sample is classified",
     _small_loss,
     is_regime=True,
     needs_trajectory=True,
 )
 
 
-def loss_vanishes(evidence: Evidence) -> Comparison:
-    """n L / ln 2 at the end of the run, at most e^-5, and falling at every snapshot."""
-    losses = [row[0] for row in _tail(evidence)]
-    require(len(losses) >= 2, _TOO_FEW)
+@requires(_tail, _TOO_FEW, at_least=2)
+def loss_falls(evidence: Evidence, tail: list[tuple[float, float]]) -> FloatArray:
+    """Change of ln L between snapshots with n L < ln 2."""
     require(_has_moved(evidence), _NO_CHANGE)
-    rise = float(np.max(np.diff(np.log(losses))))
-    if rise >= 0.0:
-        return at_most(rise, -np.finfo(float).tiny, detail=f"ln L changes by {rise:.3g} between two snapshots")
+    return np.asarray(np.diff(np.log([row[0] for row in tail])))
+
+
+def loss_vanishes(evidence: Evidence) -> Comparison:
+    """n L / ln 2 at the end of the run, at most e^-5."""
+    require(len(_tail(evidence)) >= 2, _TOO_FEW)
     final = evidence.dataset.n * evidence.run.loss / float(np.log(2.0))
-    return at_most(final, float(np.exp(-5.0)), detail=f"n L / ln 2 = {final:.3g} at the end, falling at every snapshot")
+    return at_most(final, float(np.exp(-5.0)), detail=rf"$n L/\ln 2$ is {final:.3g} at the end")
+
+
+def _limit_has_no_loss(evidence: Evidence) -> Comparison:
+    """The same; where the run is not there yet but its limit is proved, the margin of that: if positive, L -> 0."""
+    at_the_end, limit = loss_vanishes(evidence), limit_of(evidence)
+    if at_the_end.holds or not limit.is_proof:
+        return at_the_end
+    margin = normalized_margin(limit.network, evidence.dataset)
+    words = f"{at_the_end.detail}, and the limit's direction, which is proved, has margin {margin:.3g}"
+    return certified(at_least(margin, float(np.finfo(float).tiny), detail=words))
 
 
 def norm_grows(evidence: Evidence) -> Comparison:
@@ -120,7 +134,9 @@ def norm_grows(evidence: Evidence) -> Comparison:
     gains = require(_gains(evidence), _TOO_FEW)
     ratios = [(after - before) / least for before, after, least in gains if least > _ROUNDING * before]
     require(ratios, _NO_CHANGE)
-    words = f"|theta|^2 grows from {gains[0][0]:.6g} to {gains[-1][1]:.6g}, at least {min(ratios):.4g} times its least"
+    words = (
+        rf"$|\theta|^2$ grows from {gains[0][0]:.6g} to {gains[-1][1]:.6g}, at least {min(ratios):.4g} times its least"
+    )
     return at_least(min(ratios), 1.0, detail=words)
 
 
@@ -157,7 +173,7 @@ def _limit_is_kkt(evidence: Evidence) -> Comparison:
     """KKT residual of the solved limit of the run's direction, relative to |theta|."""
     limit = proved_limit(evidence)
     residual = kkt_certificate(limit.network, evidence.dataset).residual
-    return at_most(residual, KKT_RTOL, detail=f"residual {residual:.2g}; {limit.reason}")
+    return certified(at_most(residual, KKT_RTOL, detail=f"residual {residual:.2g}; {limit.reason}"))
 
 
 def _direction_closes_in(evidence: Evidence) -> Comparison:
@@ -169,26 +185,46 @@ def _direction_closes_in(evidence: Evidence) -> Comparison:
     return closes_in([direction_distance(unit_norm(s.network), limit.network) for s in tail])
 
 
+LOSS_FALLS = Conclusion(
+    "falls",
+    r"$L$ falls between snapshots with $n L < \ln 2$",
+    Below(loss_falls, 0.0, words=r"$\ln L$ changes by at most {measured:.3g} between two snapshots"),
+)
+
 THM_3_1 = Theorem(
     "lyu2021:thm3.1",
     Reference("lyu2021", "Thm 3.1"),
-    "Once L < ln 2 / n the loss falls to 0, the norm grows for ever and the direction tends to a KKT direction.",
+    r"Once $L < \ln 2/n$ the loss falls to 0, the norm grows for ever and the direction tends to a KKT direction.",
     hypotheses=(MEAN_LOSS, NO_RIDGE, SMALL_LOSS),
     conclusions=(
-        Conclusion("loss", "L falls to 0", loss_vanishes),
-        Conclusion("norm", "|theta|^2 gains at least its share between snapshots", norm_grows),
+        LOSS_FALLS,
+        Conclusion("loss", "$L$ tends to 0", _limit_has_no_loss, is_asymptotic=True),
+        Conclusion("norm", r"$|\theta|^2$ gains at least its share between snapshots", norm_grows),
         Conclusion(
             "smoothed-margin",
             "the smoothed margin does not decrease",
             AtLeast(smoothed_margin_grows, 0.0, allowance=INTEGRATION),
         ),
-        Conclusion("kkt", "the limit of theta/|theta| satisfies the KKT conditions", _limit_is_kkt, Level.EXACT),
-        Conclusion("direction", "theta/|theta| closes in on that limit", _direction_closes_in),
+        Conclusion(
+            "kkt",
+            r"the limit of $\theta/|\theta|$ satisfies the KKT conditions",
+            _limit_is_kkt,
+            Level.EXACT,
+            is_asymptotic=True,
+        ),
+        Conclusion(
+            "direction",
+            r"$\theta/|\theta|$ closes in on that limit",
+            _direction_closes_in,
+            source=Source.RELUFLOW,
+            is_asymptotic=True,
+        ),
     ),
     plan=until_limit,
     setting=SETTING,
     example=EXAMPLE,
-    departs="Convergence is read off a finite run: the limit is solved for and the run is near it and closing in.",
+    departs="The theorem is for every definable homogeneous network, of any depth; it is judged on two layers. "
+    "The limit is solved for and certified, not waited for, for the paper gives no rate.",
 )
 
 # Lemma B.9 ------------------------------------------------------------------------------------------------------------
@@ -210,7 +246,7 @@ def _limit_residual(evidence: Evidence) -> float:
 IS_KKT = Hypothesis(
     "kkt",
     "the direction satisfies the KKT conditions",
-    AtMost(_limit_residual, KKT_RTOL, words="KKT residual {number:.3g} relative to |theta|"),
+    AtMost(_limit_residual, KKT_RTOL, words=r"KKT residual {number:.3g} relative to $|\theta|$"),
     is_regime=True,
     needs_trajectory=True,
 )
@@ -240,22 +276,28 @@ def _multiplier_sum_error(evidence: Evidence) -> float:
 LEMMA_B_9 = Theorem(
     "lyu2021:lemmaB.9",
     Reference("lyu2021", "Lemma B.9"),
-    "Every neuron of a KKT-margin direction has |a_k| = |w_k|, and 2 gamma times the multipliers' sum is 1.",
+    r"Every neuron of a KKT-margin direction has $|a_k| = |w_k|$, and $2 \gamma$ times the multipliers' sum is 1.",
     hypotheses=(MEAN_LOSS, LEAKY, assumed(LINEARLY_SEPARABLE), IS_KKT),
     conclusions=(
         Conclusion(
             "balanced",
-            "||a_k| - |w_k|| relative to the largest neuron",
+            "$||a_k| - |w_k||$ relative to the largest neuron",
             AtMost(_balance, _balance_allowed, allowance=ROUNDING),
             Level.EXACT,
         ),
         Conclusion(
             "multiplier-sum",
-            "|2 gamma sum_i lambda_i - 1|, by Euler's identity",
+            r"$|2 \gamma \sum_i \lambda_i - 1|$, by Euler's identity",
             AtMost(_multiplier_sum_error, 1e-8),
             Level.EXACT,
         ),
-        Conclusion("run", "the run's own direction grows balanced", _run_is_less_unbalanced),
+        Conclusion(
+            "run",
+            "the run's own direction grows balanced",
+            _run_is_less_unbalanced,
+            source=Source.RELUFLOW,
+            is_asymptotic=True,
+        ),
     ),
     plan=until_limit,
     record=_kkt,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
+from reluflow.certificates.limits.certified_limit import CertifiedLimit, LimitIdentified, certified_limit
+from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.dynamics.trajectory import Outcome, Trajectory
-from reluflow.endings.directions import direction_distance, unit_norm
-from reluflow.endings.limit import CertifiedLimit, LimitIdentified, certified_limit
 from reluflow.network import Network
 from reluflow.papers.lyu2021.assumptions import SYMMETRIC_SAMPLES
 from reluflow.papers.lyu2021.paper import EXAMPLE
@@ -20,7 +22,17 @@ from reluflow.papers.lyu2021.theorems.limits import best_margin_found, best_netw
 from reluflow.papers.lyu2021.theorems.linear_maximiser import MARGIN_RTOL, best_margin, relative_margin
 from reluflow.papers.lyu2021.theorems.parameters import REACH, START_MARGIN, chosen
 from reluflow.papers.lyu2021.theorems.unit_ball import DRAW_SEED, unit_ball
-from reluflow.theory.comparison import Comparison, Values, closes_in, fails, judgement, require, requires
+from reluflow.theory.comparison import (
+    Comparison,
+    Source,
+    Values,
+    certified,
+    closes_in,
+    fails,
+    judgement,
+    require,
+    requires,
+)
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.flow_plan import Companion, FlowPlan
 from reluflow.theory.hypotheses import LEAKY, NO_RIDGE, TWO_NEURONS_OR_MORE, assumed
@@ -98,10 +110,21 @@ def _run_closes_in(evidence: Evidence, run: Trajectory) -> Comparison:
     return closes_in([direction_distance(unit_norm(s.network), _target(evidence)) for s in run.snapshots])
 
 
+@dataclass(frozen=True)
+class _OfThePair:
+    """A measure of the pair's limit, which the hypothesis `pair-limit` has proved."""
+
+    measure: Callable[[Evidence], Comparison]
+
+    def __call__(self, evidence: Evidence) -> Comparison:
+        require(_pair_limit(evidence).is_proof, _NO_PAIR)
+        return certified(self.measure(evidence))
+
+
 THM_5_5 = Theorem(
     "lyu2021:thm5.5",
     Reference("lyu2021", "Thm 5.5"),
-    "On symmetric data two balanced neurons, each on its side of w*, tend to (1/2)(w*, -w*, 1, -1).",
+    "On symmetric data two balanced neurons, each on its side of $w^*$, tend to $(1/2)(w^*, -w^*, 1, -1)$.",
     hypotheses=(
         MEAN_LOSS,
         LEAKY,
@@ -111,20 +134,32 @@ THM_5_5 = Theorem(
         PAIR_LIMIT,
     ),
     conclusions=(
-        Conclusion("pair", "distance of the limit to (1/2)(w*, -w*, 1, -1)", AtMost(_limit_is_the_pair, 1e-6)),
-        Conclusion("run", "the run's own direction closes in", _run_closes_in),
+        Conclusion(
+            "pair",
+            "distance of the limit to $(1/2)(w^*, -w^*, 1, -1)$",
+            _OfThePair(AtMost(_limit_is_the_pair, 1e-6)),
+            is_asymptotic=True,
+        ),
+        Conclusion(
+            "run",
+            "the run's own direction closes in",
+            _run_closes_in,
+            source=Source.RELUFLOW,
+            is_asymptotic=True,
+        ),
         Conclusion(
             "margin",
-            "margin of the limit over ((1 + leak)/4) gamma*",
-            Equals(_relative_pair_margin, 1.0, allowance=MARGIN_RTOL),
+            r"margin of the limit over $((1 + \mathrm{leak})/4) \gamma^*$",
+            _OfThePair(Equals(_relative_pair_margin, 1.0, allowance=MARGIN_RTOL)),
+            is_asymptotic=True,
         ),
     ),
     predictions=Quantities({"margin": best_margin}),
     plan=_pair_plan,
     setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-2"),
     example=EXAMPLE,
-    erratum="E3: the limit is (1/2)(w*, -w*, 1, -1), of norm 1; the paper prints 1/4.",
-    departs="The start is made of the first two neurons of the draw: balanced and put on their sides of w*.",
+    erratum="E3: the limit is $(1/2)(w^*, -w^*, 1, -1)$, of norm 1; the paper prints 1/4.",
+    departs="The start is made of the first two neurons of the draw: balanced and put on their sides of $w^*$.",
 )
 
 # Thm 5.6 --------------------------------------------------------------------------------------------------------------
@@ -226,6 +261,7 @@ THM_5_6 = Theorem(
             "distance",
             "distance of the limits to it, over the size of the perturbation",
             AtMost(_nearby, partial(chosen, parameter=REACH)),
+            source=Source.RELUFLOW,
         ),
     ),
     constants=Quantities({"margin": best_margin_found}),
@@ -233,5 +269,7 @@ THM_5_6 = Theorem(
     plan=_perturbed_plan,
     setting=Setting(loss="logistic", leak=None, init="lyu-gaussian", width=4),
     example=EXAMPLE,
-    departs="The theorem asserts that some radius and norm suffice: three perturbations of the maximiser are tried.",
+    departs="The theorem asserts that some radius and norm suffice, for every local-max-margin direction of any "
+    "homogeneous network: three perturbations of the global maximiser of two layers are tried, from the norm that "
+    "`start_margin` fixes. How near the limit stays, over the size of the perturbation, is ours.",
 )

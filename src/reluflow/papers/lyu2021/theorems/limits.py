@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from reluflow.certificates.hard_margin import HardMargin
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
+from reluflow.certificates.limits.certified_limit import CertifiedLimit, certified_limit
+from reluflow.certificates.limits.directions import unit_norm
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
-from reluflow.endings.directions import unit_norm
-from reluflow.endings.limit import CertifiedLimit, certified_limit
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
-from reluflow.theory.comparison import require
+from reluflow.theory.comparison import Comparison, certified, require
 from reluflow.theory.evidence import Evidence, computed_once
 
 
@@ -29,6 +29,17 @@ def proved_limit(evidence: Evidence) -> CertifiedLimit:
     limit = limit_of(evidence)
     require(limit.is_proof, f"the limit was not identified: {limit.reason}")
     return limit
+
+
+@dataclass(frozen=True)
+class OfTheLimit:
+    """A measure of the run's limit: where the certificate proves it that decides, elsewhere nothing does."""
+
+    measure: Callable[[Evidence], Comparison]
+
+    def __call__(self, evidence: Evidence) -> Comparison:
+        proved_limit(evidence)
+        return certified(self.measure(evidence))
 
 
 @computed_once

@@ -10,8 +10,8 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
+from reluflow.certificates.limits.directions import unit_norm
 from reluflow.certificates.network_margin import NetworkMargin
-from reluflow.endings.directions import unit_norm
 from reluflow.network import Network
 from reluflow.network.network import leaky_relu
 from reluflow.papers.lyu2021.assumptions import SYMMETRIC_SAMPLES
@@ -116,10 +116,11 @@ def _maximiser_is_linear(evidence: Evidence) -> FloatArray:
 THM_4_2 = Theorem(
     "lyu2021:thm4.2",
     Reference("lyu2021", "Thm 4.2"),
-    "On symmetric data the max-margin network of norm 1 is ((1 + leak)/4) <w*, x>, for every width >= 2.",
+    r"On symmetric data the max-margin network of norm 1 is $((1 + \mathrm{leak})/4) \langle w^*, x\rangle$, for "
+    r"every width of at least 2.",
     hypotheses=(assumed(LINEARLY_SEPARABLE), assumed(SYMMETRIC_SAMPLES), TWO_NEURONS_OR_MORE),
     conclusions=(
-        Conclusion("margin", "the global max margin is ((1 + leak)/4) gamma*", _bracket_value),
+        Conclusion("margin", r"the global max margin is $((1 + \mathrm{leak})/4) \gamma^*$", _bracket_value),
         Conclusion(
             "linear",
             "the maximiser is linear",
@@ -127,7 +128,7 @@ THM_4_2 = Theorem(
         ),
         Conclusion(
             "symmetrized",
-            "the symmetrised pair of any network has no smaller q_min",
+            r"the symmetrised pair of any network has no smaller $q_{\min}$",
             AtLeast(_symmetrized_is_better, 0.0, allowance=ROUNDING),
         ),
         Conclusion("shorter", "and no larger norm", AtMost(_symmetrized_is_shorter, 1.0, allowance=ROUNDING)),
@@ -173,18 +174,18 @@ def _activation_part(evidence: Evidence, *, is_odd: bool) -> FloatArray:
 APP_C = Theorem(
     "lyu2021:appC",
     Reference("lyu2021", "App. C"),
-    "phi(z) - phi(-z) = (1 + leak) z and phi(z) + phi(-z) = (1 - leak) |z|.",
+    r"$\varphi(z) - \varphi(-z) = (1 + \mathrm{leak}) z$ and $\varphi(z) + \varphi(-z) = (1 - \mathrm{leak}) |z|$.",
     hypotheses=(),
     conclusions=(
         Conclusion(
             "odd",
-            "phi(z) - phi(-z) = (1 + leak) z",
+            r"$\varphi(z) - \varphi(-z) = (1 + \mathrm{leak}) z$",
             AtMost(partial(_activation_part, is_odd=True), ROUNDING),
             Level.EXACT,
         ),
         Conclusion(
             "even",
-            "phi(z) + phi(-z) = (1 - leak) |z|",
+            r"$\varphi(z) + \varphi(-z) = (1 - \mathrm{leak}) |z|$",
             AtMost(partial(_activation_part, is_odd=False), ROUNDING),
             Level.EXACT,
         ),

@@ -8,10 +8,10 @@ import numpy as np
 
 from reluflow.certificates.best_neuron import NeuronOracle
 from reluflow.certificates.kkt import normalized_margin
+from reluflow.certificates.limits.directions import unit_norm
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
-from reluflow.endings.directions import unit_norm
 from reluflow.network.network import Network, leaky_relu
 from reluflow.papers.lyu2021.assumptions import A_5_STAR
 from reluflow.papers.lyu2021.theorems.hypotheses import BINARY_LABELS
@@ -85,8 +85,8 @@ def _dual_bound(evidence: Evidence) -> float:
 LEMMA_G_10 = Theorem(
     "lyu2021:lemmaG.10",
     Reference("lyu2021", "Lemma G.10"),
-    "The best margin on S^+ of networks with all a_k <= 0 equals the smallest, over multipliers on S^+, of "
-    "half the best gain of a negative neuron.",
+    r"The best margin on $S^+$ of networks with all $a_k \le 0$ equals the smallest, over multipliers on $S^+$, of "
+    r"half the best gain of a negative neuron.",
     hypotheses=(LEAKY, assumed(LINEARLY_SEPARABLE)),
     conclusions=(
         Conclusion("no-gap", "an explicit network attains what explicit multipliers allow", _no_gap, Level.EXACT),
@@ -202,8 +202,8 @@ def _winner_threshold(evidence: Evidence) -> float:
 THM_G_11 = Theorem(
     "lyu2021:thmG.11",
     Reference("lyu2021", "Theorem G.11"),
-    "Under A.5* pi_b((w^+, 1)/sqrt 2) locally maximises the margin among networks of the same signs, and "
-    "nearby networks of equal margin are the same function.",
+    r"Under A.5*, $\pi_b((w^+, 1)/\sqrt{2})$ locally maximises the margin among networks of the same signs, and "
+    r"nearby networks of equal margin are the same function.",
     hypotheses=(BINARY_LABELS, LEAKY, assumed(LINEARLY_SEPARABLE), assumed(A_5_STAR), SOME_POSITIVE),
     conclusions=(
         Conclusion(

@@ -10,7 +10,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.stopping import LossBelow
 from reluflow.papers.lyu2021.paper import EXAMPLE, SETTING
 from reluflow.papers.lyu2021.theorems.hypotheses import SEPARABLE
-from reluflow.papers.lyu2021.theorems.kkt_directions import INTEGRATION, loss_vanishes, norm_grows
+from reluflow.papers.lyu2021.theorems.kkt_directions import INTEGRATION, LOSS_FALLS, loss_vanishes, norm_grows
 from reluflow.papers.lyu2021.theorems.parameters import UNTIL_300, UNTIL_SNAPSHOTS
 from reluflow.papers.lyu2021.theorems.unit_ball import even_times, unit_ball, velocity_at
 from reluflow.theory.comparison import Comparison, Values, at_most, fails, judgement, missing, require
@@ -50,13 +50,16 @@ def _has_driver(evidence: Evidence) -> Comparison:
     strengths = driving_strengths(evidence)
     best = float(np.max(strengths))
     if best <= 0.0:
-        return fails("no neuron has sgn(a_k) <w_k, w*> > 0 and c > 0")
+        return fails(r"no neuron has $\operatorname{sgn}(a_k) \langle w_k, w^*\rangle > 0$ and $c > 0$")
     count = int(np.sum(strengths > 0.0))
-    return judgement(True, best, f"{count} neurons qualify; the largest c is {best:.6g} times the squared scale")
+    return judgement(True, best, f"{count} neurons qualify; the largest $c$ is {best:.6g} times the squared scale")
 
 
 DRIVING_NEURON = Hypothesis(
-    "driving-neuron", "some k has sgn(a_k) <w_k, w*> > 0 and c = <w_k, w*>^2 - |w_k|^2 + a_k^2 > 0", _has_driver
+    "driving-neuron",
+    r"some $k$ has $\operatorname{sgn}(a_k) \langle w_k, w^*\rangle > 0$ and "
+    r"$c = \langle w_k, w^*\rangle^2 - |w_k|^2 + a_k^2 > 0$",
+    _has_driver,
 )
 
 
@@ -100,41 +103,47 @@ def _output_weight_stays(evidence: Evidence) -> Values:
 def _loss_rate(evidence: Evidence) -> Values:
     """ln(-dL/dt) at the snapshots with L >= ln 2 / n."""
     early = [s for s in evidence.run.snapshots if s.loss >= np.log(2.0) / evidence.dataset.n]
-    for s in require(early, "no snapshot has L >= ln 2 / n"):
+    for s in require(early, r"no snapshot has $L \ge \ln 2/n$"):
         yield 2.0 * (s.network.log_scale + float(np.log(np.linalg.norm(velocity_at(evidence, s)))))
 
 
 def _hitting_time(evidence: Evidence) -> Comparison:
     """ln of the first recorded time with L < ln 2 / n against ln of its bound."""
     bound, run = log_hitting_time_bound(evidence), evidence.run
-    require(np.isfinite(bound), "L < ln 2 / n holds at the start, so there is no time to bound")
+    require(np.isfinite(bound), r"$L < \ln 2/n$ holds at the start, so there is no time to bound")
     below = np.flatnonzero(run.losses < np.log(2.0) / evidence.dataset.n)
     if below.size:
         first = float(run.log_times[below[0]])
-        return at_most(first, bound, detail=f"reached by ln t = {first:.4g}, bound {bound:.4g}")
+        return at_most(first, bound, detail=rf"reached by $\ln t$ = {first:.4g}, bound {bound:.4g}")
     if run.log_time > bound:
-        return at_most(run.log_time, bound, detail=f"not reached by ln t = {run.log_time:.4g}, bound {bound:.4g}")
-    return missing("the run ended before the bound without reaching L < ln 2 / n")
+        return at_most(run.log_time, bound, detail=rf"not reached by $\ln t$ = {run.log_time:.4g}, bound {bound:.4g}")
+    return missing(r"the run ended before the bound without reaching $L < \ln 2/n$")
 
 
 THM_B_19 = Theorem(
     "lyu2021:thmB.19",
     Reference("lyu2021", "Thm B.19"),
-    "If sgn(a_k) <w_k, w*> > 0 and c = <w_k, w*>^2 - |w_k|^2 + a_k^2 > 0 for some k, then a_k^2 >= c for "
-    "ever, L -> 0 and |theta| -> infinity.",
+    r"If $\operatorname{sgn}(a_k) \langle w_k, w^*\rangle > 0$ and "
+    r"$c = \langle w_k, w^*\rangle^2 - |w_k|^2 + a_k^2 > 0$ for some $k$, then $a_k^2 \ge c$ for ever, $L \to 0$ "
+    r"and $|\theta| \to \infty$.",
     hypotheses=(*SEPARABLE, DRIVING_NEURON, NO_RIDGE),
     conclusions=(
         Conclusion(
-            "output-weight", "a_k^2 / c is at least 1", AtLeast(_output_weight_stays, 1.0, allowance=INTEGRATION)
+            "output-weight", "$a_k^2/c$ is at least 1", AtLeast(_output_weight_stays, 1.0, allowance=INTEGRATION)
         ),
         Conclusion(
             "loss-rate",
-            "-dL/dt >= c (leak gamma*/2n)^2 while L >= ln 2/n; logarithms",
-            AtLeast(_loss_rate, loss_rate_bound, words="ln(-dL/dt) >= {measured:.4g}"),
+            r"$-dL/dt \ge c (\mathrm{leak}\, \gamma^*/(2n))^2$ while $L \ge \ln 2/n$; logarithms",
+            AtLeast(_loss_rate, loss_rate_bound, words=r"$\ln(-dL/dt)$ is at least {measured:.4g}"),
         ),
-        Conclusion("hitting-time", "L < ln 2/n by (L(0) - ln 2/n)/(c (leak gamma*/2n)^2); logarithms", _hitting_time),
-        Conclusion("loss", "L falls to 0", loss_vanishes),
-        Conclusion("norm", "|theta|^2 gains at least its share between snapshots", norm_grows),
+        Conclusion(
+            "hitting-time",
+            r"$L < \ln 2/n$ by $(L(0) - \ln 2/n)/(c (\mathrm{leak}\, \gamma^*/(2n))^2)$; logarithms",
+            _hitting_time,
+        ),
+        LOSS_FALLS,
+        Conclusion("loss", "$L$ tends to 0", loss_vanishes, is_asymptotic=True),
+        Conclusion("norm", r"$|\theta|^2$ gains at least its share between snapshots", norm_grows),
     ),
     constants=Quantities(
         {
@@ -148,7 +157,7 @@ THM_B_19 = Theorem(
     plan=_driven_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E14: the rate is c (leak gamma*/2n)^2, not c^2 (...)^2, and w* is a unit vector.",
+    erratum=r"E14: the rate is $c (\mathrm{leak}\, \gamma^*/(2n))^2$, not $c^2 (\dots)^2$, and $w^*$ is a unit vector.",
 )
 
 # Lemma B.20 -----------------------------------------------------------------------------------------------------------
@@ -174,19 +183,21 @@ def _total_force(evidence: Evidence) -> Values:
 LEMMA_B_20 = Theorem(
     "lyu2021:lemmaB.20",
     Reference("lyu2021", "Lemma B.20"),
-    "<sgn(a_k) dw_k/dt, w*> >= |a_k| leak gamma* (1 - exp(-n L))/n, for sum_i g_i >= 1 - exp(-n L).",
+    r"$\langle\operatorname{sgn}(a_k)\, dw_k/dt, w^*\rangle \ge |a_k|\, \mathrm{leak}\, \gamma^* (1 - \exp(-n "
+    r"L))/n$, for $\sum_i g_i \ge 1 - \exp(-n L)$.",
     hypotheses=(*SEPARABLE, NO_RIDGE),
     conclusions=(
         Conclusion(
             "pull",
-            "<sgn(a_k) dw_k/dt, w*> over its lower bound",
+            r"$\langle\operatorname{sgn}(a_k) dw_k/dt, w^*\rangle$ over its lower bound",
             AtLeast(_pull_along_separator, 1.0, allowance=INTEGRATION),
         ),
-        Conclusion("forces", "sum_i g_i over 1 - exp(-n L)", AtLeast(_total_force, 1.0, allowance=INTEGRATION)),
+        Conclusion("forces", r"$\sum_i g_i$ over $1 - \exp(-n L)$", AtLeast(_total_force, 1.0, allowance=INTEGRATION)),
     ),
     parameters=(UNTIL_300,),
     plan=partial(even_times, num_intervals=40),
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E13: the step through 1 - exp(-max l_i) goes the wrong way; 1 - prod(1 - g_i) <= sum g_i serves.",
+    erratum=r"E13: the step through $1 - \exp(-\max \ell_i)$ goes the wrong way; "
+    r"$1 - \prod_i (1 - g_i) \le \sum_i g_i$ serves.",
 )

@@ -8,10 +8,10 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
+from reluflow.certificates.limits.certified_limit import LimitIdentified
+from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.certificates.network_margin import OppositeSignMargin
 from reluflow.certificates.one_class import LeakyMargin
-from reluflow.endings.directions import direction_distance, unit_norm
-from reluflow.endings.limit import LimitIdentified
 from reluflow.network.network import Network
 from reluflow.papers.lyu2021.assumptions import A_2, A_3, A_5_STAR, A_8, A_9
 from reluflow.papers.lyu2021.theorems.early_constants import (
@@ -21,11 +21,12 @@ from reluflow.papers.lyu2021.theorems.early_constants import (
     idealised_time,
     largest_log_scale,
 )
-from reluflow.papers.lyu2021.theorems.limits import limit_of, proved_limit
+from reluflow.papers.lyu2021.theorems.limits import OfTheLimit, limit_of, proved_limit
 from reluflow.papers.lyu2021.theorems.parameters import CLOSE, LATE_MARGIN, LOG_HORIZON, RTOL, chosen
 from reluflow.theory.comparison import (
     Comparison,
     Level,
+    Source,
     at_most,
     equals,
     fitted_slope,
@@ -64,7 +65,7 @@ def _scale_is_small(evidence: Evidence) -> Comparison:
 
 SMALL_FOR_THE_CONE = Hypothesis(
     "scale",
-    "the scale is below sigma_max of Lemma G.4, with the alignment time of the limit flow",
+    r"the scale is below $\sigma_{\max}$ of Lemma G.4, with the alignment time of the limit flow",
     _scale_is_small,
     is_regime=True,
 )
@@ -166,6 +167,15 @@ def approach(evidence: Evidence) -> Comparison:
     return at_most(distance, evidence.parameter("close"), detail=words)
 
 
+APPROACH = Conclusion(
+    "approach",
+    "the run itself has come close to its limit",
+    approach,
+    source=Source.RELUFLOW,
+    is_asymptotic=True,
+)
+
+
 def late_networks(evidence: Evidence, sign: int, *, until: float = 1.0) -> list[Network]:
     """Of the snapshots that classify every sample by more than 5 the later half, those up to the part `until`."""
     nets = [s.network for s in evidence.run.snapshots if np.min(s.outputs * evidence.dataset.y) > 5.0]
@@ -189,7 +199,7 @@ def share_falls(evidence: Evidence, sign: int) -> Comparison:
     exponent = require(
         late_exponent(evidence, sign), "fewer than five late snapshots with a share above 0; raise `late_margin`"
     )
-    words = f"the share of the losing sign changes like |theta|^{exponent:.4g} at the end"
+    words = rf"the share of the losing sign changes like $|\theta|$ to the power {exponent:.4g} at the end"
     first, last = (losing_share(late_networks(evidence, sign)[k], sign) for k in (0, -1))
     if exponent >= 0.0 and last <= RISING * first:
         return missing(f"{words}; the run is not late enough")  # nothing is said of any finite time
@@ -247,8 +257,8 @@ SOME_POSITIVE = Hypothesis(
 THM_A_7 = Theorem(
     "lyu2021:thmA.7",
     Reference("lyu2021", "Theorem A.7"),
-    "Under A.2, A.3, A.5* and A.6 a small balanced leaky net with a positive neuron ends as (1/2) phi(<w^+, "
-    "x>): the margin tends to gamma^+/2.",
+    r"Under A.2, A.3, A.5* and A.6 a small balanced leaky net with a positive neuron ends as "
+    r"$(1/2) \varphi(\langle w^+, x\rangle)$: the margin tends to $\gamma^+/2$.",
     hypotheses=(
         LOGISTIC_LOSS,
         LEAKY,
@@ -263,16 +273,27 @@ THM_A_7 = Theorem(
     ),
     conclusions=(
         Conclusion(
-            "margin", "the normalised margin tends to gamma^+/2", partial(_limit_has_half_margin, sign=1), Level.EXACT
+            "margin",
+            r"the normalised margin tends to $\gamma^+/2$",
+            OfTheLimit(partial(_limit_has_half_margin, sign=1)),
+            Level.EXACT,
+            is_asymptotic=True,
         ),
         Conclusion(
             "one-neuron",
-            "the limit network is one neuron along w^+, shared by the neurons of its sign",
-            AtMost(partial(distance_to_winner, sign=1), partial(chosen, parameter=RTOL)),
+            "the limit network is one neuron along $w^+$, shared by the neurons of its sign",
+            OfTheLimit(AtMost(partial(distance_to_winner, sign=1), partial(chosen, parameter=RTOL))),
             Level.EXACT,
+            is_asymptotic=True,
         ),
-        Conclusion("approach", "the run itself has come close to its limit", approach),
-        Conclusion("share-falls", "the other sign's share of the squared norm falls", partial(share_falls, sign=1)),
+        APPROACH,
+        Conclusion(
+            "share-falls",
+            "the other sign's share of the squared norm falls",
+            partial(share_falls, sign=1),
+            source=Source.RELUFLOW,
+            is_asymptotic=True,
+        ),
     ),
     constants=partial(_side_constants, sign=1),
     predictions=partial(_limit_predictions, sign=1),
@@ -281,11 +302,11 @@ THM_A_7 = Theorem(
     log_scale=partial(factor_to_regime, sign=1),
     setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6),
     example="lyu-counterexample-sharp",
-    erratum="E4: with A.5 as printed the theorem is false (lyu-counterexample); A.5* bounds the dual multipliers of "
-    "w^+. E11: the draw is the balanced one.",
-    departs="The paper gives no sigma_max for the whole theorem; the one of its early phase (Lemma G.4) is asked for. "
-    "The limit is identified and certified, not waited for. The foretold exponent of the losing share is that "
-    "of very late times, when the losing neurons have turned.",
+    erratum="E4: with A.5 as printed the theorem is false (lyu-counterexample); A.5* bounds the dual multipliers "
+    "of $w^+$. E11: the draw is the balanced one.",
+    departs=r"The paper gives no $\sigma_{\max}$ for the whole theorem; the one of its early phase (Lemma G.4) is "
+    r"asked for. The limit is identified and certified, not waited for. The foretold exponent of the "
+    r"losing share is that of very late times, when the losing neurons have turned.",
     diagnosed=DataHypotheses(losses=("logistic",), leaks="leaky"),
 )
 
@@ -300,8 +321,8 @@ SOME_NEGATIVE = Hypothesis(
 THM_A_10 = Theorem(
     "lyu2021:thmA.10",
     Reference("lyu2021", "Theorem A.10"),
-    "Under A.2, A.8, A.9 and the mirrored A.6 a small balanced leaky net with a negative neuron ends as "
-    "-(1/2) phi(-<w^-, x>): the margin tends to gamma^-/2.",
+    r"Under A.2, A.8, A.9 and the mirrored A.6 a small balanced leaky net with a negative neuron ends as "
+    r"$-(1/2) \varphi(-\langle w^-, x\rangle)$: the margin tends to $\gamma^-/2$.",
     hypotheses=(
         LOGISTIC_LOSS,
         LEAKY,
@@ -316,16 +337,27 @@ THM_A_10 = Theorem(
     ),
     conclusions=(
         Conclusion(
-            "margin", "the normalised margin tends to gamma^-/2", partial(_limit_has_half_margin, sign=-1), Level.EXACT
+            "margin",
+            r"the normalised margin tends to $\gamma^-/2$",
+            OfTheLimit(partial(_limit_has_half_margin, sign=-1)),
+            Level.EXACT,
+            is_asymptotic=True,
         ),
         Conclusion(
             "one-neuron",
-            "the limit network is one neuron along w^-, shared by the neurons of its sign",
-            AtMost(partial(distance_to_winner, sign=-1), partial(chosen, parameter=RTOL)),
+            "the limit network is one neuron along $w^-$, shared by the neurons of its sign",
+            OfTheLimit(AtMost(partial(distance_to_winner, sign=-1), partial(chosen, parameter=RTOL))),
             Level.EXACT,
+            is_asymptotic=True,
         ),
-        Conclusion("approach", "the run itself has come close to its limit", approach),
-        Conclusion("share-falls", "the other sign's share of the squared norm falls", partial(share_falls, sign=-1)),
+        APPROACH,
+        Conclusion(
+            "share-falls",
+            "the other sign's share of the squared norm falls",
+            partial(share_falls, sign=-1),
+            source=Source.RELUFLOW,
+            is_asymptotic=True,
+        ),
     ),
     constants=partial(_side_constants, sign=-1),
     predictions=partial(_limit_predictions, sign=-1),
@@ -334,10 +366,10 @@ THM_A_10 = Theorem(
     log_scale=partial(factor_to_regime, sign=-1),
     setting=Setting(loss="logistic", leak=0.7, init="lyu-balanced", width=4),
     example="orthogonally-separable:n=4,d=3,mu=0.8",
-    erratum="E5: A.9 speaks of a_k >= 0, A.6 is mirrored, and A.9 needs the repair of A.5*.",
-    departs="The paper gives no sigma_max for the whole theorem; the one of its early phase (Lemma G.4) is asked for. "
-    "The limit is identified and certified, not waited for. The foretold exponent of the losing share is that "
-    "of very late times, when the losing neurons have turned.",
+    erratum=r"E5: A.9 speaks of $a_k \ge 0$, A.6 is mirrored, and A.9 needs the repair of A.5*.",
+    departs=r"The paper gives no $\sigma_{\max}$ for the whole theorem; the one of its early phase (Lemma G.4) is "
+    r"asked for. The limit is identified and certified, not waited for. The foretold exponent of the "
+    r"losing share is that of very late times, when the losing neurons have turned.",
     diagnosed=DataHypotheses(losses=("logistic",), leaks="leaky"),
 )
 

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
-from reluflow.endings.limit import LimitIdentified
+from reluflow.certificates.limits.certified_limit import LimitIdentified
 from reluflow.network.network import Network
-from reluflow.papers.lyu2021.theorems.limits import kkt_residuals
-from reluflow.papers.lyu2021.theorems.non_symmetric_limit import approach, distance_to_winner, limit_margin, side_of
+from reluflow.papers.lyu2021.theorems.limits import OfTheLimit, kkt_residuals
+from reluflow.papers.lyu2021.theorems.non_symmetric_limit import APPROACH, distance_to_winner, limit_margin, side_of
 from reluflow.papers.lyu2021.theorems.parameters import CLOSE, RTOL_OF_LIMIT, chosen
 from reluflow.papers.lyu2021.theorems.settings import ONE_POSITIVE_NEURON
 from reluflow.theory.comparison import Comparison, Level, at_least, equals, judgement, require
@@ -90,24 +90,24 @@ def _one_neuron_residual(evidence: Evidence) -> list[float]:
 LEMMA_A_4 = Theorem(
     "lyu2021:lemmaA.4",
     Reference("lyu2021", "Lemma A.4"),
-    "For one neuron with a_1 >= 0 the only KKT-margin direction is (w^+, 1)/sqrt 2, with margin gamma^+/2; "
-    "the best single neuron of either sign has max(gamma^+, gamma^-)/2.",
+    r"For one neuron with $a_1 \ge 0$ the only KKT-margin direction is $(w^+, 1)/\sqrt{2}$, with margin "
+    r"$\gamma^+/2$; the best single neuron of either sign has $\max(\gamma^+, \gamma^-)/2$.",
     hypotheses=(LEAKY, assumed(LINEARLY_SEPARABLE)),
     conclusions=(
         Conclusion(
             "kkt",
-            "(w^+, 1)/sqrt 2 satisfies the KKT conditions",
+            r"$(w^+, 1)/\sqrt{2}$ satisfies the KKT conditions",
             AtMost(_one_neuron_residual, 1e-9, words="KKT residual {measured:.2g} (rounding leaves about 1e-15)"),
             Level.EXACT,
         ),
-        Conclusion("margin", "its margin is gamma^+/2", _margin, Level.EXACT),
-        Conclusion("unique", "no other direction with a_1 > 0 does", _nothing_else),
+        Conclusion("margin", r"its margin is $\gamma^+/2$", _margin, Level.EXACT),
+        Conclusion("unique", "no other direction with $a_1 > 0$ does", _nothing_else),
     ),
     constants=_width_one_constants,
     record=_one_neuron,
     setting=ONE_POSITIVE_NEURON,
     example="lyu-hinted",
-    erratum='E6: "global max margin" holds among a_1 >= 0 only.',
+    erratum=r'E6: "global max margin" holds among $a_1 \ge 0$ only.',
 )
 
 # Theorem G.9 ----------------------------------------------------------------------------------------------------------
@@ -117,20 +117,20 @@ def _points_ahead(evidence: Evidence) -> Comparison:
     require(evidence.dataset.is_binary, "the labels are not -1 and 1")
     separator, network = evidence.facts.separator, evidence.network
     if separator is None or not separator.separable:
-        return judgement(False, None, "there is no separator w*")
+        return judgement(False, None, "there is no separator $w^*$")
     cosine = float(network.w[0] @ separator.w / np.linalg.norm(network.w[0]))
-    return judgement(cosine > 0.0, cosine, f"cos(w_1, w*) = {cosine:.4g}")
+    return judgement(cosine > 0.0, cosine, rf"$\cos(w_1, w^*)$ = {cosine:.4g}")
 
 
-NEURON_AHEAD = Hypothesis("ahead", "the neuron starts with <w_1, w*> > 0", _points_ahead)
+NEURON_AHEAD = Hypothesis("ahead", r"the neuron starts with $\langle w_1, w^*\rangle > 0$", _points_ahead)
 
 
 def _single_positive(evidence: Evidence) -> Comparison:
     a = evidence.network.a
-    return judgement(a.size == 1 and a[0] > 0.0, None, f"{a.size} neurons, a_1 = {a[0]:.3g}")
+    return judgement(a.size == 1 and a[0] > 0.0, None, f"{a.size} neurons, $a_1$ = {a[0]:.3g}")
 
 
-SINGLE_POSITIVE = Hypothesis("single-positive", "one neuron, with a_1 > 0", _single_positive)
+SINGLE_POSITIVE = Hypothesis("single-positive", "one neuron, with $a_1 > 0$", _single_positive)
 
 
 def _limit_plan(evidence: Evidence) -> FlowPlan:
@@ -145,22 +145,29 @@ def _limit_has_half_margin(evidence: Evidence) -> Comparison:
 THM_G_9 = Theorem(
     "lyu2021:thmG.9",
     Reference("lyu2021", "Theorem G.9"),
-    "One balanced neuron with a_1 > 0 and <w_1, w*> > 0 tends in direction to (w^+, 1)/sqrt 2.",
+    r"One balanced neuron with $a_1 > 0$ and $\langle w_1, w^*\rangle > 0$ tends in direction to $(w^+, 1)/\sqrt{2}$.",
     hypotheses=(LOGISTIC_LOSS, LEAKY, assumed(LINEARLY_SEPARABLE), BALANCED, SINGLE_POSITIVE, NEURON_AHEAD, NO_RIDGE),
     conclusions=(
-        Conclusion("margin", "the normalised margin tends to gamma^+/2", _limit_has_half_margin, Level.EXACT),
+        Conclusion(
+            "margin",
+            r"the normalised margin tends to $\gamma^+/2$",
+            OfTheLimit(_limit_has_half_margin),
+            Level.EXACT,
+            is_asymptotic=True,
+        ),
         Conclusion(
             "direction",
-            "the limit is (w^+, 1)/sqrt 2",
-            AtMost(partial(distance_to_winner, sign=1), partial(chosen, parameter=RTOL_OF_LIMIT)),
+            r"the limit is $(w^+, 1)/\sqrt{2}$",
+            OfTheLimit(AtMost(partial(distance_to_winner, sign=1), partial(chosen, parameter=RTOL_OF_LIMIT))),
             Level.EXACT,
+            is_asymptotic=True,
         ),
-        Conclusion("approach", "the run itself has come close to its limit", approach),
+        APPROACH,
     ),
     constants=_width_one_constants,
     parameters=(RTOL_OF_LIMIT, CLOSE),
     plan=_limit_plan,
     setting=ONE_POSITIVE_NEURON,
     example="lyu-hinted",
-    erratum='E6: "global max margin" holds among a_1 >= 0 only.',
+    erratum=r'E6: "global max margin" holds among $a_1 \ge 0$ only.',
 )

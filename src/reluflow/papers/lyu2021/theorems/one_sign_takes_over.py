@@ -71,11 +71,11 @@ def extended_embedding(two: Network, b: ArrayLike) -> Network:
     return network_of(embed(neuron_rows(two), b), two.leak, log_scale=two.log_scale)
 
 
-APP_G_4 = definition("lyu2021:appG.4", "App. G.4", extended_embedding, "the embedding pi_b with zero entries")
+APP_G_4 = definition("lyu2021:appG.4", "App. G.4", extended_embedding, r"the embedding $\pi_b$ with zero entries")
 
 # Lemma G.8 ------------------------------------------------------------------------------------------------------------
 
-_TOO_FEW = "three scales with snapshots at T12 - 1/lambda, T12 and T12 + 1/lambda are needed"
+_TOO_FEW = r"three scales with snapshots at $T_{12} - 1/\lambda$, $T_{12}$ and $T_{12} + 1/\lambda$ are needed"
 _SWEEP = tuple(-np.log(10.0) * k for k in (1, 2, 3))
 
 
@@ -97,11 +97,11 @@ def _time_after_entry(evidence: Evidence) -> float:
 
 @where_entry_exists
 def _starts_after_entry(evidence: Evidence) -> Comparison:
-    words = "T12 - 1/lambda comes {number:.4g} after T0"
+    words = r"$T_{{12}} - 1/\lambda$ comes {number:.4g} after $T_0$"
     return worst_compared(_time_after_entry(evidence), "above", 0.0, words=words)
 
 
-AFTER_ENTRY = Hypothesis("late", "the first of the times comes after T0", _starts_after_entry, is_regime=True)
+AFTER_ENTRY = Hypothesis("late", "the first of the times comes after $T_0$", _starts_after_entry, is_regime=True)
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
@@ -127,7 +127,10 @@ def _losers_vanish(evidence: Evidence, states: list[FloatArray]) -> Comparison:
     sizes = np.log([m_norm(state[1][negative]) for state in states])
     exponents = np.diff(sizes) / np.diff([each.network.log_scale for each in (evidence, *evidence.sweep)])
     kappa = growth_constants(evidence)["kappa"]
-    words = f"negative neurons vanish like sigma^{exponents[-1]:.5g} at T12, foretold sigma^{kappa:.5g}"
+    words = (
+        rf"negative neurons vanish like $\sigma$ to the power {exponents[-1]:.5g} at $T_{{12}}$, foretold "
+        rf"$\sigma$ to the power {kappa:.5g}"
+    )
     if 0.05 * kappa < abs(exponents[-1] - kappa) < abs(exponents[0] - kappa):
         return missing(f"{words}, and still coming closer; a smaller scale is needed")
     return equals(exponents[-1], kappa, atol=0.05 * kappa, detail=words)
@@ -171,8 +174,8 @@ def _kappa(evidence: Evidence) -> float:
 LEMMA_G_8 = Theorem(
     "lyu2021:lemmaG.8",
     Reference("lyu2021", "Lemma G.8"),
-    "As sigma tends to 0 the network at T12(sigma) + t tends to pi_b of one positive neuron, not zero; the "
-    "negative neurons vanish like sigma^kappa.",
+    r"As $\sigma$ tends to 0 the network at $T_{12}(\sigma) + t$ tends to $\pi_b$ of one positive neuron, not "
+    r"zero; the negative neurons vanish like $\sigma^\kappa$.",
     hypotheses=(
         BINARY_LABELS,
         MEAN_LOGISTIC,
@@ -187,16 +190,19 @@ LEMMA_G_8 = Theorem(
         NO_RIDGE,
     ),
     conclusions=(
-        Conclusion("losers", "negative neurons vanish like sigma^kappa", _losers_vanish, Level.SCALING),
+        Conclusion(
+            "losers", r"negative neurons vanish like $\sigma^\kappa$", _losers_vanish, Level.SCALING, is_asymptotic=True
+        ),
         Conclusion(
             "winners",
-            "positive neurons converge as sigma falls",
+            r"positive neurons converge as $\sigma$ falls",
             AtMost(
                 _winners_converge,
                 1.0,
                 words="each tenfold smaller scale changes them at most {measured:.4g} times as much as the last",
             ),
             Level.SCALING,
+            is_asymptotic=True,
         ),
         Conclusion(
             "embedding",
@@ -204,8 +210,9 @@ LEMMA_G_8 = Theorem(
             AtMost(
                 _is_embedded,
                 partial(chosen, parameter=EMBEDDING),
-                words="relative distance {measured:.3g} to pi_b of one neuron",
+                words=r"relative distance {measured:.3g} to $\pi_b$ of one neuron",
             ),
+            is_asymptotic=True,
         ),
         Conclusion("non-zero", "the limit is not zero", AtLeast(_sizes, _least_size)),
     ),
@@ -215,6 +222,6 @@ LEMMA_G_8 = Theorem(
     log_scale=ScaledDownTo(float(np.log(1e-5))),
     setting=BALANCED_SETTING,
     example="lyu-counterexample-sharp",
-    erratum="E2, E11: lambda_0^+ = |mu^+|/2, balanced draw.",
+    erratum=r"E2, E11: $\lambda_0^+ = |\mu^+|/2$, balanced draw.",
     departs="The limits are read off four scales a factor 10 apart.",
 )

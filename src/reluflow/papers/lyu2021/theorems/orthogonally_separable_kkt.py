@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
-from reluflow.endings.directions import unit_norm
+from reluflow.certificates.limits.directions import unit_norm
 from reluflow.network.network import Network, row_norms
 from reluflow.papers.lyu2021.theorems.limits import KKTDirections, best_network, kkt_residuals, settled_direction
 from reluflow.papers.lyu2021.theorems.settings import RELU_SETTING
@@ -116,8 +116,9 @@ def _global_optimum(evidence: Evidence) -> Comparison:
 THM_H_2 = Theorem(
     "lyu2021:thmH.2",
     Reference("lyu2021", "Theorem H.2"),
-    "For ReLU on orthogonally separable data every KKT direction is phi(<w_Q^+, x>) - phi(<w_Q^-, x>) up to "
-    "scale, so all have the best margin, 1/(2(|w_Q^+| + |w_Q^-|)).",
+    r"For ReLU on orthogonally separable data every KKT direction is "
+    r"$\varphi(\langle w_Q^+, x\rangle) - \varphi(\langle w_Q^-, x\rangle)$ up to scale, so all have the best "
+    r"margin, $1/(2(|w_Q^+| + |w_Q^-|))$.",
     hypotheses=(RELU, assumed(ORTHOGONALLY_SEPARABLE)),
     conclusions=(
         Conclusion(
@@ -138,7 +139,8 @@ THM_H_2 = Theorem(
     record=kkt_directions,
     setting=RELU_SETTING,
     example="lyu-orthogonal",
-    erratum="E12: f = phi(<w_Q^+, x>) minus phi(<w_Q^-, x>), and |theta|^2 = 2(|w_Q^+| + |w_Q^-|).",
+    erratum=r"E12: $f = \varphi(\langle w_Q^+, x\rangle)$ minus $\varphi(\langle w_Q^-, x\rangle)$, and "
+    r"$|\theta|^2 = 2(|w_Q^+| + |w_Q^-|)$.",
     departs="KKT directions are built with random shares and searched from random starts.",
     diagnosed=DataHypotheses(losses=("logistic", "exponential"), leaks="relu"),
 )
@@ -169,8 +171,8 @@ def _balanced(evidence: Evidence) -> float:
 LEMMA_H_3 = Theorem(
     "lyu2021:lemmaH.3",
     Reference("lyu2021", "Lemma H.3"),
-    "At a KKT point of smallest margin 1, |a_k| = |w_k| and (sum of a_j^2 over the neurons of its sign) "
-    "w_k/|a_k| is the shortest w with <w, x_i> >= 1 on that class.",
+    r"At a KKT point of smallest margin 1, $|a_k| = |w_k|$ and $(\sum_j a_j^2)\, w_k/|a_k|$, the sum over the "
+    r"neurons of its sign, is the shortest $w$ with $\langle w, x_i\rangle \ge 1$ on that class.",
     hypotheses=(RELU, assumed(ORTHOGONALLY_SEPARABLE)),
     conclusions=(
         Conclusion(
@@ -181,8 +183,8 @@ LEMMA_H_3 = Theorem(
         ),
         Conclusion(
             "balanced",
-            "|a_k| = |w_k|",
-            Equals(_balanced, 0.0, allowance=1e-9, words="||a_k| - |w_k|| is at most {measured:.2g}"),
+            "$|a_k| = |w_k|$",
+            Equals(_balanced, 0.0, allowance=1e-9, words="$||a_k| - |w_k||$ is at most {measured:.2g}"),
             Level.EXACT,
         ),
         Conclusion("class-vector", "every neuron is its class's vector", _scaled_neurons, Level.EXACT),
@@ -191,6 +193,6 @@ LEMMA_H_3 = Theorem(
     record=kkt_directions,
     setting=RELU_SETTING,
     example="lyu-orthogonal",
-    erratum="E12: w_k/|a_k|, not w_k/a_k.",
+    erratum="E12: $w_k/|a_k|$, not $w_k/a_k$.",
     departs="KKT directions are built with random shares and searched from random starts.",
 )

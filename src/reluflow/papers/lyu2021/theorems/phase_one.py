@@ -23,7 +23,17 @@ from reluflow.papers.lyu2021.theorems.symmetric_flow import (
     symmetric_flow,
 )
 from reluflow.papers.lyu2021.theorems.unit_ball import DRAW_SEED, m_norm
-from reluflow.theory.comparison import Comparison, Level, Values, equals, fails, fitted_slope, judgement, require
+from reluflow.theory.comparison import (
+    Comparison,
+    Level,
+    Source,
+    Values,
+    equals,
+    fails,
+    fitted_slope,
+    judgement,
+    require,
+)
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.hypotheses import NO_RIDGE
@@ -73,9 +83,9 @@ LAST_ANGLE = 9.0  # lambda_0 t up to which Eq. (3) is followed
 def _vanishing_scale(evidence: Evidence) -> Comparison:
     flow = symmetric_flow(evidence)
     if flow.growth == 0.0:
-        return fails("mu = 0, so nothing grows")
+        return fails(r"$\mu = 0$, so nothing grows")
     margin = float(np.log(INTEGRATION * flow.growth / 4.0)) - 2.0 * (flow.log_size + LAST_ANGLE)
-    return judgement(margin >= 0.0, margin, f"ln(sqrt(m) |theta_0|_M) = {flow.log_size:.4g}")
+    return judgement(margin >= 0.0, margin, rf"$\ln(\sqrt{{m}} |\theta_0|_M)$ = {flow.log_size:.4g}")
 
 
 VANISHING_SCALE = Hypothesis(
@@ -111,21 +121,24 @@ def _alignment_rates(evidence: Evidence) -> float:
 EQ_3 = Theorem(
     "lyu2021:eq3",
     Reference("lyu2021", "Eq. (3)"),
-    "At vanishing scale (w_k, a_k) moves by exp(t M), M = [[0, mu~], [mu~^T, 0]]: a power iteration whose "
-    "angle to (mu-bar, 1) falls like e^(-lambda_0 t).",
+    r"At vanishing scale $(w_k, a_k)$ moves by $\exp(t M)$, $M = [[0, \tilde{\mu}], [\tilde{\mu}^\top, 0]]$: a "
+    r"power iteration whose angle to $(\bar{\mu}, 1)$ falls like $e^{-\lambda_0 t}$.",
     hypotheses=(*SYMMETRIC_AT_ANY_WIDTH, VANISHING_SCALE, NO_RIDGE),
     conclusions=(
         Conclusion(
             "boost",
-            "|theta - exp(t M) theta_0|_M over e^(lambda_0 t) |theta_0|_M",
+            r"$|\theta - \exp(t M) \theta_0|_M$ over $e^{\lambda_0 t} |\theta_0|_M$",
             AtMost(_is_boost, 1e-8),
             Level.EXACT,
         ),
         Conclusion(
             "direction",
-            "rate of every neuron's angle to (mu-bar, 1)",
+            r"rate of every neuron's angle to $(\bar{\mu}, 1)$",
             AtMost(
-                _alignment_rates, -1.0, allowance=1e-6, words="slowest rate {measured:.6f} per lambda_0 t, against -1"
+                _alignment_rates,
+                -1.0,
+                allowance=1e-6,
+                words=r"slowest rate {measured:.6f} per $\lambda_0 t$, against -1",
             ),
             Level.SCALING,
         ),
@@ -135,8 +148,9 @@ EQ_3 = Theorem(
     log_scale=partial(log_scale_for_size, log_size=-25.0),
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E1: mu~ = ((1 + leak)/4) mu, not ((1 + leak)/2) mu.",
-    departs="Tried at sqrt(m) |theta_0|_M = e^-25, where the outputs are below rounding up to lambda_0 t = 9.",
+    erratum=r"E1: $\tilde{\mu} = ((1 + \mathrm{leak})/4) \mu$, not $((1 + \mathrm{leak})/2) \mu$.",
+    departs=r"Tried at $\sqrt{m} |\theta_0|_M = e^{-25}$, where the outputs are below rounding up to "
+    r"$\lambda_0 t = 9$.",
 )
 
 # Lemma 5.2 ------------------------------------------------------------------------------------------------------------
@@ -186,15 +200,17 @@ def _phase_one_order(evidence: Evidence) -> float:
 LEMMA_5_2 = Theorem(
     "lyu2021:lemma5.2",
     Reference("lyu2021", "Lemma 5.2"),
-    "At T1(r) every neuron is r b_k (mu-bar, 1) up to C r^3/sqrt(m) in M-norm, C = 4/lambda_0 + sqrt 2.",
+    r"At $T_1(r)$ every neuron is $r b_k (\bar{\mu}, 1)$ up to $C r^3/\sqrt{m}$ in $M$-norm, "
+    r"$C = 4/\lambda_0 + \sqrt{2}$.",
     hypotheses=(*SYMMETRIC_AT_ANY_WIDTH, SMALL_SCALE, NO_RIDGE),
     conclusions=(
-        Conclusion("bound", "|Delta theta|_M over C r^3/sqrt(m)", AtMost(_phase_one_bound, 1.0)),
+        Conclusion("bound", r"$|\Delta \theta|_M$ over $C r^3/\sqrt{m}$", AtMost(_phase_one_bound, 1.0)),
         Conclusion(
             "order",
-            "order of |Delta theta|_M in r",
-            Equals(_phase_one_order, 3.0, allowance=0.1, words="order {measured:.4f} in r, 3 expected"),
+            r"order of $|\Delta \theta|_M$ in $r$",
+            Equals(_phase_one_order, 3.0, allowance=0.1, words="order {measured:.4f} in $r$, 3 expected"),
             Level.SCALING,
+            source=Source.RELUFLOW,
         ),
     ),
     constants=Quantities({"C": phase_one_constant, "r": smallest_radius, "T1": first_time}, others=(flow_constants,)),
@@ -203,7 +219,8 @@ LEMMA_5_2 = Theorem(
     log_scale=partial(log_scale_for_radius, fraction=0.3),
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E9: C depends on the data and r <= sqrt(lambda_0)/2 is needed.",
+    erratum=r"E1: $\lambda_0 = ((1 + \mathrm{leak})/4) |\mu|$; E9: $C$ depends on the data and "
+    r"$r \le \sqrt{\lambda_0}/2$ is needed.",
 )
 
 # Lemma D.1 ------------------------------------------------------------------------------------------------------------
@@ -228,12 +245,12 @@ def _linear_growth(evidence: Evidence) -> Values:
 LEMMA_D_1 = Theorem(
     "lyu2021:lemmaD.1",
     Reference("lyu2021", "Lemma D.1"),
-    "The linearised flow obeys |theta~(t)|_M <= e^(lambda_0 t) |theta~_0|_M.",
+    r"The linearised flow obeys $|\tilde{\theta}(t)|_M \le e^{\lambda_0 t} |\tilde{\theta}_0|_M$.",
     hypotheses=SYMMETRIC_AT_ANY_WIDTH,
     conclusions=(
         Conclusion(
             "growth",
-            "|theta~(t)|_M over e^(lambda_0 t) |theta~_0|_M, lambda_0 t = 1, ..., 12",
+            r"$|\tilde\theta(t)|_M$ over $e^{\lambda_0 t} |\tilde\theta_0|_M$, $\lambda_0 t = 1, \dots, 12$",
             AtMost(_linear_growth, 1.0),
         ),
     ),
@@ -241,7 +258,7 @@ LEMMA_D_1 = Theorem(
     record=_linearised,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|.",
+    erratum=r"E1: $\lambda_0 = ((1 + \mathrm{leak})/4) |\mu|$.",
 )
 
 # Lemma D.2 ------------------------------------------------------------------------------------------------------------
@@ -255,8 +272,8 @@ def _window(evidence: Evidence) -> float:
 
 OPEN_WINDOW = Hypothesis(
     "window",
-    "sqrt(m) |theta_0|_M < sqrt(lambda_0/4)",
-    Above(_window, 0.0, words="the window ends at lambda_0 t = {number:.4g}"),
+    r"$\sqrt{m} |\theta_0|_M < \sqrt{\lambda_0/4}$",
+    Above(_window, 0.0, words=r"the window ends at $\lambda_0 t$ = {number:.4g}"),
     is_regime=True,
 )
 
@@ -291,15 +308,15 @@ def _stays_below_twice(evidence: Evidence) -> Values:
 LEMMA_D_2 = Theorem(
     "lyu2021:lemmaD.2",
     Reference("lyu2021", "Lemma D.2"),
-    "While sqrt(m) e^(lambda_0 t) |theta_0|_M <= sqrt(lambda_0/4) the flow stays near the linearised one.",
+    r"While $\sqrt{m} e^{\lambda_0 t} |\theta_0|_M \le \sqrt{\lambda_0/4}$ the flow stays near the linearised one.",
     hypotheses=(*SYMMETRIC_AT_ANY_WIDTH, OPEN_WINDOW, NO_RIDGE),
     conclusions=(
         Conclusion(
             "gap",
-            "|theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t)",
+            r"$|\theta - \tilde{\theta}|_M$ over $(4 m |\theta_0|_M^3/\lambda_0) e^{3 \lambda_0 t}$",
             AtMost(_follows_linear_flow, 1.0),
         ),
-        Conclusion("norm", "|theta(t)|_M over 2 e^(lambda_0 t) |theta_0|_M", AtMost(_stays_below_twice, 1.0)),
+        Conclusion("norm", r"$|\theta(t)|_M$ over $2 e^{\lambda_0 t} |\theta_0|_M$", AtMost(_stays_below_twice, 1.0)),
     ),
     constants=flow_constants,
     predictions=Quantities({"window_end": _window_end}),
@@ -307,7 +324,7 @@ LEMMA_D_2 = Theorem(
     log_scale=_window_log_scale,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E18: the proof applies (11), not (12).",
+    erratum=r"E1: $\lambda_0 = ((1 + \mathrm{leak})/4) |\mu|$; E18: the proof applies (11), not (12).",
 )
 
 # Lemma E.7 ------------------------------------------------------------------------------------------------------------
@@ -317,10 +334,10 @@ NUM_DRAWS = 20_000
 
 def _has_mean(evidence: Evidence) -> Comparison:
     growth = symmetric_flow(evidence).growth
-    return judgement(True, growth, f"lambda_0 = {growth:.4g}") if growth > 0.0 else fails("mu = 0")
+    return judgement(True, growth, rf"$\lambda_0$ = {growth:.4g}") if growth > 0.0 else fails(r"$\mu = 0$")
 
 
-HAS_MEAN = Hypothesis("mean", "mu is not 0, so mu-bar exists", _has_mean)
+HAS_MEAN = Hypothesis("mean", r"$\mu$ is not 0, so $\bar{\mu}$ exists", _has_mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,7 +370,8 @@ def _probability(evidence: Evidence) -> Comparison:
 LEMMA_E_7 = Theorem(
     "lyu2021:lemmaE.7",
     Reference("lyu2021", "Lemma E.7"),
-    "Under D_init the vector b-bar is a good embedding vector with probability exactly 1 - 2^-(m-1).",
+    r"Under $D_{\mathrm{init}}$ the vector $\bar{b}$ is a good embedding vector with probability exactly "
+    r"$1 - 2^{-(m-1)}$.",
     hypotheses=(HAS_MEAN,),
     conclusions=(Conclusion("frequency", "frequency over 20000 draws", _probability, Level.EXACT),),
     predictions=Quantities({"probability": good_draw_probability}),

@@ -124,7 +124,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
 def _rows(evidence: Evidence, kind: str, k: int) -> list[FloatArray]:
     """Rows of a run at the recorded times, zero neurons filled in; undecided where not all runs are there."""
     complete = [run for run in evidence.companions.values() if len(run.snapshots) == len(OFFSETS)]
-    require(len(complete) == 2 * len(RADII), "a run from near r theta-hat is missing")
+    require(len(complete) == 2 * len(RADII), r"a run from near $r \hat{\theta}$ is missing")
     start, found = aligned_start(evidence), []
     for s in evidence.companions[f"{kind} {k}"].snapshots:
         full = np.zeros_like(start.rows)
@@ -160,17 +160,17 @@ def _deviation_bound(start: AlignedStart, t: float) -> float:
 
 
 NO_RIDGE_UP_TO_T0 = Hypothesis(
-    "non-branching", "no ridge was met up to t0", partial(no_companion_met_a_ridge, count=6), needs_trajectory=True
+    "non-branching", "no ridge was met up to $t_0$", partial(no_companion_met_a_ridge, count=6), needs_trajectory=True
 )
 
 DEF_E_3 = definition(
     "lyu2021:defE.3",
     "Def. E.3",
     is_well_aligned,
-    "well-aligned: active neurons maximise |G| and are balanced, the others are zero",
+    "well-aligned: active neurons maximise $|G|$ and are balanced, the others are zero",
 )
 
-EQ_14 = definition("lyu2021:eq14", "Eq. (14)", threshold_time, "t0, up to which Theorem E.4 speaks")
+EQ_14 = definition("lyu2021:eq14", "Eq. (14)", threshold_time, "$t_0$, up to which Theorem E.4 speaks")
 
 # Thm E.4 --------------------------------------------------------------------------------------------------------------
 
@@ -206,18 +206,24 @@ def _same_limit(evidence: Evidence) -> float:
 THM_E_4 = Theorem(
     "lyu2021:thmE.4",
     Reference("lyu2021", "Thm E.4"),
-    "From a well-aligned r theta-hat, phi(r theta-hat, T2(r) + t) has a limit for t <= t0, close to e^(lambda "
-    "t) theta-hat, and nearby starts have the same one.",
+    r"From a well-aligned $r \hat{\theta}$, $\varphi(r \hat{\theta}, T_2(r) + t)$ has a limit for $t \le t_0$, "
+    r"close to $e^{\lambda t} \hat{\theta}$, and nearby starts have the same one.",
     hypotheses=(*SYMMETRIC, NO_RIDGE_UP_TO_T0),
     conclusions=(
-        Conclusion("limit", "difference of runs at r and r' over its bound, of order r^2", AtMost(_limit_exists, 1.0)),
         Conclusion(
-            "exponential", "distance to e^(lambda t) theta-hat over its bound", AtMost(_stays_near_exponential, 1.0)
+            "limit", "difference of runs at $r$ and $r'$ over its bound, of order $r^2$", AtMost(_limit_exists, 1.0)
+        ),
+        Conclusion(
+            "exponential",
+            r"distance to $e^{\lambda t} \hat{\theta}$ over its bound",
+            AtMost(_stays_near_exponential, 1.0),
         ),
         Conclusion(
             "same-limit",
-            "order in r of the perturbed runs' distance",
-            AtLeast(_same_limit, KAPPA, allowance=0.1, words="order {measured:.4f} in r, at least {bound:g} expected"),
+            "order in $r$ of the perturbed runs' distance",
+            AtLeast(
+                _same_limit, KAPPA, allowance=0.1, words="order {measured:.4f} in $r$, at least {bound:g} expected"
+            ),
             Level.SCALING,
         ),
     ),
@@ -225,7 +231,7 @@ THM_E_4 = Theorem(
     plan=_plan,
     setting=SETTING,
     example=EXAMPLE,
-    departs="theta-hat is made of the draw: rows b_k (mu-bar, 1), the last one zero.",
+    departs=r"$\hat{\theta}$ is made of the draw: rows $b_k (\bar{\mu}, 1)$, the last one zero.",
 )
 
 # Lemma E.5 ------------------------------------------------------------------------------------------------------------
@@ -261,11 +267,11 @@ def _part_stays(evidence: Evidence, *, is_active: bool) -> Values:
 LEMMA_E_5 = Theorem(
     "lyu2021:lemmaE.5",
     Reference("lyu2021", "Lemma E.5"),
-    "From |theta_0 - r theta-hat|_M <= C r^(1 + kappa), r <= r_max, patterns and sizes stay up to t0.",
+    r"From $|\theta_0 - r \hat{\theta}|_M \le C r^{1+\kappa}$, $r \le r_{\max}$, patterns and sizes stay up to $t_0$.",
     hypotheses=(*SYMMETRIC, NO_RIDGE_UP_TO_T0),
     conclusions=(
         Conclusion("patterns", "active neurons keep their patterns", _patterns_stay, Level.EXACT),
-        Conclusion("norm", "|theta|_M over 2 e^(lambda t) |theta-hat|_M", AtMost(_norm_stays, 1.0)),
+        Conclusion("norm", r"$|\theta|_M$ over $2 e^{\lambda t} |\hat{\theta}|_M$", AtMost(_norm_stays, 1.0)),
         Conclusion(
             "active", "active neurons' deviation over its bound", AtMost(partial(_part_stays, is_active=True), 1.0)
         ),
@@ -277,7 +283,7 @@ LEMMA_E_5 = Theorem(
     plan=_plan,
     setting=SETTING,
     example=EXAMPLE,
-    departs="As Theorem E.4; C is chosen so that the largest r is r_max, and kappa = 1.",
+    departs=r"As Theorem E.4; $C$ is chosen so that the largest $r$ is $r_{\max}$, and $\kappa = 1$.",
 )
 
 # Lemma E.6 ------------------------------------------------------------------------------------------------------------
@@ -294,7 +300,7 @@ def _runs_stay_together(evidence: Evidence) -> Values:
 LEMMA_E_6 = Theorem(
     "lyu2021:lemmaE.6",
     Reference("lyu2021", "Lemma E.6"),
-    "As Lemma E.5: the runs from theta_0 and from r theta-hat differ by 4 C r^kappa e^(lambda t) at most.",
+    r"As Lemma E.5: the runs from $\theta_0$ and from $r \hat{\theta}$ differ by $4 C r^\kappa e^{\lambda t}$ at most.",
     hypotheses=(*SYMMETRIC, NO_RIDGE_UP_TO_T0),
     conclusions=(Conclusion("distance", "distance of the two runs over its bound", AtMost(_runs_stay_together, 1.0)),),
     constants=_constants,

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from reluflow.arrays import FloatArray
+from reluflow.certificates.limits.certified_limit import LimitIdentified
 from reluflow.dynamics.trajectory import Snapshot
-from reluflow.endings.limit import LimitIdentified
 from reluflow.network.network import Network, row_norms
 from reluflow.papers.lyu2021.theorems.parameters import LATE_MARGIN_ABOVE_1, LOG_HORIZON
 from reluflow.papers.lyu2021.theorems.settings import TWELVE_BALANCED_NEURONS
@@ -185,13 +185,15 @@ def _states(evidence: Evidence) -> tuple[MarginState, ...]:
 def _loss_gets_small(evidence: Evidence) -> Comparison:
     """n L < ln 2 at several snapshots."""
     count = len(states_of(evidence))
-    words = f"{count} snapshots have n L < ln 2"
+    words = rf"{count} snapshots have $n L < \ln 2$"
     if count < 6 and evidence.run.outcome.is_cut_short:
         return undecided(f"{words}, and the run was cut short")
     return judgement(count >= 6, float(count), words)
 
 
-SMALL_LOSS_FOR_GOOD = Hypothesis("small-loss", "n L < ln 2 from some time on", _loss_gets_small, needs_trajectory=True)
+SMALL_LOSS_FOR_GOOD = Hypothesis(
+    "small-loss", r"$n L < \ln 2$ from some time on", _loss_gets_small, needs_trajectory=True
+)
 
 LATE_MARGIN_RUN = (
     LOGISTIC_LOSS,
@@ -224,20 +226,23 @@ def _gap(evidence: Evidence) -> Values:
 APP_F_2 = Theorem(
     "lyu2021:appF.2",
     Reference("lyu2021", "Appendix F.2"),
-    "Once n L < ln 2 the smoothed margin never falls and is below the margin by at most some ln n/|theta|^2.",
+    r"Once $n L < \ln 2$ the smoothed margin never falls and is below the margin by at most some $\ln n/|\theta|^2$.",
     hypotheses=LATE_MARGIN_RUN,
     conclusions=(
         Conclusion(
             "below",
-            "gamma~ <= gamma",
-            AtMost(_below_margin, 1.0, allowance=1e-12, words="gamma~/gamma is at most {measured:.9g}"),
+            r"$\tilde{\gamma} \le \gamma$",
+            AtMost(_below_margin, 1.0, allowance=1e-12, words=r"$\tilde{{\gamma}}/\gamma$ is at most {measured:.9g}"),
         ),
-        Conclusion("monotone", "gamma~ does not fall", _never_falls),
+        Conclusion("monotone", r"$\tilde{\gamma}$ does not fall", _never_falls),
         Conclusion(
             "gap",
-            "gamma - gamma~ is below its bound",
+            r"$\gamma - \tilde{\gamma}$ is below its bound",
             AtMost(
-                _gap, 1.0, allowance=1e-9, words="the gap is at most {measured:.6g} of its bound, about ln n/|theta|^2"
+                _gap,
+                1.0,
+                allowance=1e-9,
+                words=r"the gap is at most {measured:.6g} of its bound, about $\ln n/|\theta|^2$",
             ),
         ),
     ),
@@ -246,7 +251,7 @@ APP_F_2 = Theorem(
     record=_late_states,
     setting=TWELVE_BALANCED_NEURONS,
     example="lyu-counterexample-sharp",
-    erratum="E18: alpha(theta) = l^(-1)(n L), with the n.",
+    erratum=r"E18: $\alpha(\theta) = l^{-1}(n L)$, with the $n$.",
 )
 
 # Appendix F.2.1 -------------------------------------------------------------------------------------------------------
@@ -275,16 +280,18 @@ def _radial_bound(evidence: Evidence) -> float:
 APP_F_2_1 = Theorem(
     "lyu2021:appF.2.1",
     Reference("lyu2021", "Appendix F.2.1"),
-    "With kappa_i = g_i e^(nL)/(e^(nL) - 1): 0 <= sum kappa_i q_i - alpha <= 2 ln n + 1, and the radial part "
-    "of grad gamma~ is at most 2(2 ln n + 1)/|theta|^3.",
+    r"With $\kappa_i = g_i e^{nL}/(e^{nL} - 1)$: $0 \le \sum_i \kappa_i q_i - \alpha \le 2\,\ln n + 1$, and the "
+    r"radial part of $\nabla \tilde\gamma$ is at most $2(2\,\ln n + 1)/|\theta|^3$.",
     hypotheses=LATE_MARGIN_RUN,
     conclusions=(
-        Conclusion("weighted", "0 <= sum kappa_i q_i - alpha <= 2 ln n + 1", _between),
+        Conclusion("weighted", r"$0 \le \sum_i \kappa_i q_i - \alpha \le 2\,\ln n + 1$", _between),
         Conclusion(
             "radial",
-            "the radial part of grad gamma~ is below its bound",
+            r"the radial part of $\nabla \tilde{\gamma}$ is below its bound",
             AtMost(
-                _radial, _radial_bound, words="|radial part| |theta|^3 is at most {measured:.4g} against {bound:.4g}"
+                _radial,
+                _radial_bound,
+                words=r"$|\theta|^3$ times the radial part is at most {measured:.4g} against {bound:.4g}",
             ),
         ),
     ),
@@ -293,5 +300,5 @@ APP_F_2_1 = Theorem(
     record=_late_states,
     setting=TWELVE_BALANCED_NEURONS,
     example="lyu-counterexample-sharp",
-    erratum="E18: grad gamma~ subtracts its radial term.",
+    erratum=r"E18: $\nabla \tilde{\gamma}$ subtracts its radial term.",
 )

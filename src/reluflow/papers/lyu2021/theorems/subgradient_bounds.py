@@ -73,10 +73,11 @@ def _loss_gap_order(evidence: Evidence) -> float:
 EQ_2 = Theorem(
     "lyu2021:eq2",
     Reference("lyu2021", "Eq. (2)"),
-    "Near 0 the loss is ln 2 - sum_k a_k G(w_k) up to max f^2/8, so dw/dt ~ a grad G and da/dt ~ G.",
+    r"Near 0 the loss is $\ln 2 - \sum_k a_k G(w_k)$ up to $\max f^2/8$, so $dw/dt \sim a \nabla G$ and "
+    r"$da/dt \sim G$.",
     hypotheses=(MEAN_LOSS,),
     conclusions=(
-        Conclusion("loss", "|L - L~| over max f^2/8", AtMost(_loss_gap, 1.0)),
+        Conclusion("loss", r"$|L - \tilde{L}|$ over $\max f^2/8$", AtMost(_loss_gap, 1.0)),
         Conclusion(
             "order",
             "the gap is of fourth order in the scale",
@@ -84,7 +85,9 @@ EQ_2 = Theorem(
             Level.SCALING,
         ),
         Conclusion(
-            "velocity", "the velocity differs from (a grad G, G) by m |theta|_M^3 at most", AtMost(_velocity_gap, 1.0)
+            "velocity",
+            r"the velocity differs from $(a \nabla G, G)$ by $m |\theta|_M^3$ at most",
+            AtMost(_velocity_gap, 1.0),
         ),
     ),
     record=drawn_networks,
@@ -110,11 +113,11 @@ def _difference_bound(evidence: Evidence) -> Values:
 LEMMA_B_10 = Theorem(
     "lyu2021:lemmaB.10",
     Reference("lyu2021", "Lemma B.10"),
-    "|f| <= m |theta|_M^2, and |f_1 - f_2| <= m |theta_1 - theta_2|_M (|theta_1|_M + |theta_2|_M).",
+    r"$|f| \le m |\theta|_M^2$, and $|f_1 - f_2| \le m |\theta_1 - \theta_2|_M (|\theta_1|_M + |\theta_2|_M)$.",
     hypotheses=(MEAN_LOSS,),
     conclusions=(
-        Conclusion("outputs", "|f(x)| over its bound", AtMost(_output_bound, 1.0)),
-        Conclusion("differences", "|f_1(x) - f_2(x)| over its bound", AtMost(_difference_bound, 1.0)),
+        Conclusion("outputs", "$|f(x)|$ over its bound", AtMost(_output_bound, 1.0)),
+        Conclusion("differences", "$|f_1(x) - f_2(x)|$ over its bound", AtMost(_difference_bound, 1.0)),
     ),
     record=drawn_networks,
     setting=SETTING,
@@ -135,22 +138,25 @@ def _by_neuron(evidence: Evidence, *, by_input: bool, factor: float) -> Values:
 LEMMA_B_11 = Theorem(
     "lyu2021:lemmaB.11",
     Reference("lyu2021", "Lemma B.11"),
-    "The derivatives of L - L~ by w_k and a_k are at most m |theta|_M^2 |a_k| and m |theta|_M^2 |w_k|.",
+    r"The derivatives of $L - \tilde{L}$ by $w_k$ and $a_k$ are at most $m |\theta|_M^2 |a_k|$ and "
+    r"$m |\theta|_M^2 |w_k|$.",
     hypotheses=(MEAN_LOSS,),
     conclusions=(
-        Conclusion("input", "by w_k, over its bound", AtMost(partial(_by_neuron, by_input=True, factor=1.0), 1.0)),
-        Conclusion("output", "by a_k, over its bound", AtMost(partial(_by_neuron, by_input=False, factor=1.0), 1.0)),
+        Conclusion("input", "by $w_k$, over its bound", AtMost(partial(_by_neuron, by_input=True, factor=1.0), 1.0)),
+        Conclusion("output", "by $a_k$, over its bound", AtMost(partial(_by_neuron, by_input=False, factor=1.0), 1.0)),
         Conclusion(
-            "input-sharp", "by w_k, with m/4 for m", AtMost(partial(_by_neuron, by_input=True, factor=SHARP), 1.0)
+            "input-sharp", "by $w_k$, with $m/4$ for $m$", AtMost(partial(_by_neuron, by_input=True, factor=SHARP), 1.0)
         ),
         Conclusion(
-            "output-sharp", "by a_k, with m/4 for m", AtMost(partial(_by_neuron, by_input=False, factor=SHARP), 1.0)
+            "output-sharp",
+            "by $a_k$, with $m/4$ for $m$",
+            AtMost(partial(_by_neuron, by_input=False, factor=SHARP), 1.0),
         ),
     ),
     record=drawn_networks,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E18: the sign of the remainder integral; the bounds stand, and hold with m/4 since l'' <= 1/4.",
+    erratum=r"E18: the sign of the remainder integral; the bounds stand, and hold with $m/4$ since $\ell'' \le 1/4$.",
 )
 
 # Lemma B.12 -----------------------------------------------------------------------------------------------------------
@@ -165,11 +171,11 @@ def _whole_gap(evidence: Evidence, *, factor: float) -> Values:
 LEMMA_B_12 = Theorem(
     "lyu2021:lemmaB.12",
     Reference("lyu2021", "Lemma B.12"),
-    "|subdiff(L - L~)|_M <= m |theta|_M^3.",
+    r"$|\partial(L - \tilde L)|_M \le m |\theta|_M^3$ for the Clarke subdifferential.",
     hypotheses=(MEAN_LOSS,),
     conclusions=(
-        Conclusion("gap", "|grad(L - L~)|_M over its bound", AtMost(partial(_whole_gap, factor=1.0), 1.0)),
-        Conclusion("gap-sharp", "the same with m/4 for m", AtMost(partial(_whole_gap, factor=SHARP), 1.0)),
+        Conclusion("gap", r"$|\nabla (L - \tilde{L})|_M$ over its bound", AtMost(partial(_whole_gap, factor=1.0), 1.0)),
+        Conclusion("gap-sharp", "the same with $m/4$ for $m$", AtMost(partial(_whole_gap, factor=SHARP), 1.0)),
     ),
     record=drawn_networks,
     setting=SETTING,
@@ -181,9 +187,10 @@ LEMMA_B_12 = Theorem(
 COR_B_13 = Theorem(
     "lyu2021:corB.13",
     Reference("lyu2021", "Cor. B.13"),
-    "Where L~ is smooth, every Clarke subgradient of L is within m |theta|_M^3 of grad L~ in M-norm.",
+    r"Where $\tilde{L}$ is smooth, every Clarke subgradient of $L$ is within $m |\theta|_M^3$ of "
+    r"$\nabla \tilde{L}$ in $M$-norm.",
     hypotheses=(MEAN_LOSS,),
-    conclusions=(Conclusion("subgradient", "|v - v~|_M over its bound", AtMost(_velocity_gap, 1.0)),),
+    conclusions=(Conclusion("subgradient", r"$|v - \tilde{v}|_M$ over its bound", AtMost(_velocity_gap, 1.0)),),
     record=drawn_networks,
     setting=SETTING,
     example=EXAMPLE,
@@ -217,10 +224,12 @@ def _small_networks(evidence: Evidence) -> SmallNetworks:
 def _some_are_small(evidence: Evidence) -> Comparison:
     drawn = drawn_networks(evidence).states
     count = len(_small_ones(evidence, drawn))
-    return judgement(count > 0, float(count), f"{count} of {len(drawn)} networks have such an M-norm")
+    return judgement(count > 0, float(count), f"{count} of {len(drawn)} networks have such an $M$-norm")
 
 
-SMALL_NETWORK = Hypothesis("small-network", "|theta|_M <= sqrt(eps/(2m))", _some_are_small, is_regime=True)
+SMALL_NETWORK = Hypothesis(
+    "small-network", r"$|\theta|_M \le \sqrt{\varepsilon/(2m)}$", _some_are_small, is_regime=True
+)
 
 
 def _force_deviation(evidence: Evidence, *, factor: float) -> Values:
@@ -239,12 +248,19 @@ def _deviation_below_eps(evidence: Evidence) -> Values:
 LEMMA_B_14 = Theorem(
     "lyu2021:lemmaB.14",
     Reference("lyu2021", "Lemma B.14"),
-    "If |theta|_M <= sqrt(eps/(2m)), every force is that at f = 0 times 1 + eps_i with |eps_i| <= eps.",
+    r"If $|\theta|_M \le \sqrt{\varepsilon/(2m)}$, every force is that at $f = 0$ times $1 + \varepsilon_i$ with "
+    r"$|\varepsilon_i| \le \varepsilon$.",
     hypotheses=(MEAN_LOSS, SMALL_NETWORK),
     conclusions=(
-        Conclusion("eps", "eps_i = |2 g_i - 1| <= eps", AtMost(_deviation_below_eps, partial(chosen, parameter=EPS))),
-        Conclusion("by-output", "|2 g_i - 1| <= 2 |f(x_i)|", AtMost(partial(_force_deviation, factor=2.0), 1.0)),
-        Conclusion("by-output-sharp", "|2 g_i - 1| <= |f(x_i)|/2", AtMost(partial(_force_deviation, factor=0.5), 1.0)),
+        Conclusion(
+            "eps",
+            r"$\varepsilon_i = |2 g_i - 1| \le \varepsilon$",
+            AtMost(_deviation_below_eps, partial(chosen, parameter=EPS)),
+        ),
+        Conclusion("by-output", r"$|2 g_i - 1| \le 2 |f(x_i)|$", AtMost(partial(_force_deviation, factor=2.0), 1.0)),
+        Conclusion(
+            "by-output-sharp", r"$|2 g_i - 1| \le |f(x_i)|/2$", AtMost(partial(_force_deviation, factor=0.5), 1.0)
+        ),
     ),
     parameters=(EPS,),
     record=_small_networks,

@@ -187,9 +187,9 @@ def embed(pair: ArrayLike, b: ArrayLike) -> FloatArray:
 
 PI_B = definition(
     "lyu2021:embedding",
-    "Sec. 5.2, embedding pi_b",
+    r"Sec. 5.2, embedding $\pi_b$",
     embed,
-    "two neurons spread over m in the ratios b_k/b_+ and b_k/b_-",
+    "two neurons spread over $m$ in the ratios $b_k/b_+$ and $b_k/b_-$",
 )
 
 
@@ -211,7 +211,7 @@ def _has_good_embedding(evidence: Evidence) -> Comparison:
     return judgement(is_good_embedding(b), margin if is_good_embedding(b) else -margin, counts)
 
 
-GOOD_EMBEDDING = Hypothesis("good-embedding", "b-bar has entries of both signs and none is 0", _has_good_embedding)
+GOOD_EMBEDDING = Hypothesis("good-embedding", r"$\bar{b}$ has entries of both signs and none is 0", _has_good_embedding)
 
 GOOD_EMBEDDING_VECTOR = definition(
     "lyu2021:good-embedding",
@@ -225,15 +225,15 @@ def small_enough(evidence: Evidence) -> Comparison:
     """sigma_init <= r^3 / (sqrt(m) |theta-bar_0|_M) for some r <= sqrt(lambda_0)/2, as Lemma 5.2 asks (erratum E9)."""
     flow = symmetric_flow(evidence)
     if flow.growth == 0.0:
-        return fails("mu = 0, so nothing grows")
+        return fails(r"$\mu = 0$, so nothing grows")
     margin = 0.5 * float(np.log(flow.growth)) - float(np.log(2.0)) - flow.log_radius
-    words = f"ln r = {flow.log_radius:.6g} against ln(sqrt(lambda_0)/2) = {flow.log_radius + margin:.6g}"
+    words = rf"$\ln r$ = {flow.log_radius:.6g} against $\ln(\sqrt{{\lambda_0}}/2)$ = {flow.log_radius + margin:.6g}"
     return judgement(margin >= 0.0, margin, words)
 
 
 SMALL_SCALE = Hypothesis(
     "small-scale",
-    "sigma_init = r^3/(sqrt(m) |theta_0|_M) with r <= sqrt(lambda_0)/2, logarithms",
+    r"$\sigma_{\mathrm{init}} = r^3/(\sqrt{m} |\theta_0|_M)$ with $r \le \sqrt{\lambda_0}/2$, logarithms",
     small_enough,
     is_regime=True,
 )

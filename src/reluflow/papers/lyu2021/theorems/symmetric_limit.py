@@ -17,7 +17,13 @@ from reluflow.papers.lyu2021.theorems.kkt_directions import (
     smoothed_margin_grows,
     until_limit,
 )
-from reluflow.papers.lyu2021.theorems.limits import best_network, good_draw_probability, limit_margin, limit_of
+from reluflow.papers.lyu2021.theorems.limits import (
+    OfTheLimit,
+    best_network,
+    good_draw_probability,
+    limit_margin,
+    limit_of,
+)
 from reluflow.papers.lyu2021.theorems.linear_maximiser import (
     MARGIN_RTOL,
     best_margin,
@@ -32,7 +38,7 @@ from reluflow.papers.lyu2021.theorems.symmetric_flow import (
     log_size,
     symmetric_flow,
 )
-from reluflow.theory.comparison import Comparison, Level, at_least, fitted_slope, require
+from reluflow.theory.comparison import Comparison, Level, Source, at_least, fitted_slope, require
 from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
@@ -77,7 +83,7 @@ def _shares_follow_embedding(evidence: Evidence) -> Comparison:
     scales, errors = np.array(_share_errors(evidence)).T
     require(errors[0] >= RESOLVED_SHARE, "the shares differ by rounding alone; the order shows at larger scales only")
     slope = fitted_slope(scales, np.log(errors))
-    return at_least(slope, 0.9, detail=f"order {slope:.3f} in sigma; error {errors[-1]:.2g} at the smallest scale")
+    return at_least(slope, 0.9, detail=rf"order {slope:.3f} in $\sigma$; error {errors[-1]:.2g} at the smallest scale")
 
 
 def _relative_limit_margin(evidence: Evidence) -> float:
@@ -100,31 +106,44 @@ def _swept_plan(evidence: Evidence) -> FlowPlan:
 THM_4_3 = Theorem(
     "lyu2021:thm4.3",
     Reference("lyu2021", "Thm 4.3"),
-    "On symmetric data, from small enough scale and with probability 1 - 2^-(m-1), the flow tends in "
-    "direction to f(x) = ((1 + leak)/4) <w*, x>.",
+    r"On symmetric data, from small enough scale and with probability $1 - 2^{-(m-1)}$, the flow tends in "
+    r"direction to $f(x) = ((1 + \mathrm{leak})/4) \langle w^*, x\rangle$.",
     hypotheses=(*SYMMETRIC, GOOD_EMBEDDING, SMALL_SCALE, NO_RIDGE, LIMIT_IDENTIFIED),
     conclusions=(
         Conclusion(
             "margin",
-            "margin of the limit over ((1 + leak)/4) gamma*",
-            Equals(_relative_limit_margin, 1.0, allowance=MARGIN_RTOL),
+            r"margin of the limit over $((1 + \mathrm{leak})/4) \gamma^*$",
+            OfTheLimit(Equals(_relative_limit_margin, 1.0, allowance=MARGIN_RTOL)),
+            is_asymptotic=True,
         ),
         Conclusion(
             "linear",
             "the limit is linear",
-            AtMost(_limit_is_linear, 1e-5, words="largest relative difference {measured:.2g} on the sphere"),
+            OfTheLimit(
+                AtMost(_limit_is_linear, 1e-5, words="largest relative difference {measured:.2g} on the sphere")
+            ),
+            is_asymptotic=True,
         ),
         Conclusion(
             "half-positive",
-            "positive neurons hold half of sum a_k^2",
-            Equals(positive_share, 0.5, allowance=MARGIN_RTOL),
+            r"positive neurons hold half of $\sum_k a_k^2$",
+            OfTheLimit(Equals(positive_share, 0.5, allowance=MARGIN_RTOL)),
+            source=Source.RELUFLOW,
+            is_asymptotic=True,
         ),
         Conclusion(
             "run",
             "the run's own smoothed margin never falls on the way there",
             AtLeast(smoothed_margin_grows, 0.0, allowance=INTEGRATION),
+            source=Source.RELUFLOW,
         ),
-        Conclusion("shares", "shares tend to b_k^2/b_+^2", _shares_follow_embedding, Level.SCALING),
+        Conclusion(
+            "shares",
+            "shares tend to $b_k^2/b_+^2$",
+            _shares_follow_embedding,
+            Level.SCALING,
+            source=Source.RELUFLOW,
+        ),
     ),
     constants=Quantities({"probability": good_draw_probability, "log_size": log_size}),
     predictions=Quantities({"margin": best_margin, "coefficient": linear_coefficient, "shares": foretold_shares}),
@@ -132,7 +151,8 @@ THM_4_3 = Theorem(
     log_scale=partial(log_scale_for_radius, fraction=0.3),
     setting=SETTING,
     example=EXAMPLE,
-    departs="sigma_max is not explicit in the paper; the scale asked for here is that of Lemma 5.2.",
+    departs=r"$\sigma_{\max}$ is not explicit in the paper; the scale asked for here is that of Lemma 5.2. That the "
+    "margin never falls, the halves and the shares follow from the proof and from Lemma 5.4.",
     diagnosed=DataHypotheses(losses=("logistic",), leaks="leaky"),
 )
 
@@ -153,7 +173,8 @@ COR_4_4 = Theorem(
         Conclusion(
             "global",
             "margin of the limit over the upper bound of all networks",
-            AtLeast(_attains_global, 1.0, allowance=MARGIN_RTOL),
+            OfTheLimit(AtLeast(_attains_global, 1.0, allowance=MARGIN_RTOL)),
+            is_asymptotic=True,
         ),
     ),
     plan=until_limit,

@@ -124,8 +124,9 @@ def _crossed_margins(evidence: Evidence) -> FloatArray:
 LEMMA_F_1 = Theorem(
     "lyu2021:lemmaF.1",
     Reference("lyu2021", "Lemma F.1"),
-    "On symmetric data, if y(phi(<u_1, x>) - phi(-<u_2, x>)) >= 1 for all samples then y(h_1 <u_2, x> + h_2 "
-    "<u_1, x>) >= 1 for all slopes h_1 at <u_1, x> and h_2 at -<u_2, x>.",
+    r"On symmetric data, if $y(\varphi(\langle u_1, x\rangle) - \varphi(-\langle u_2, x\rangle)) \ge 1$ for all "
+    r"samples then $y(h_1 \langle u_2, x\rangle + h_2 \langle u_1, x\rangle) \ge 1$ for all slopes $h_1$ at "
+    r"$\langle u_1, x\rangle$ and $h_2$ at $-\langle u_2, x\rangle$.",
     hypotheses=(assumed(LINEARLY_SEPARABLE), assumed(SYMMETRIC_SAMPLES)),
     conclusions=(
         Conclusion(
@@ -157,7 +158,7 @@ def _is_mirrored(evidence: Evidence, found: list[Network]) -> Values:
 LEMMA_F_2 = Theorem(
     "lyu2021:lemmaF.2",
     Reference("lyu2021", "Lemma F.2"),
-    "On symmetric data a KKT direction of two neurons with a_1 > 0 > a_2 has w_1 = -w_2, a_1 = -a_2 = |w_1|.",
+    "On symmetric data a KKT direction of two neurons with $a_1 > 0 > a_2$ has $w_1 = -w_2$, $a_1 = -a_2 = |w_1|$.",
     hypotheses=(assumed(LINEARLY_SEPARABLE), assumed(SYMMETRIC_SAMPLES)),
     conclusions=(
         Conclusion(
@@ -168,7 +169,7 @@ LEMMA_F_2 = Theorem(
         ),
         Conclusion(
             "mirrored",
-            "w_1 = -w_2 and a_1 = -a_2 = |w_1|",
+            "$w_1 = -w_2$ and $a_1 = -a_2 = |w_1|$",
             AtMost(_is_mirrored, 1e-6, words="off by at most {measured:.2g} in {count} directions"),
             Level.EXACT,
         ),
@@ -176,7 +177,7 @@ LEMMA_F_2 = Theorem(
     record=_found_directions,
     setting=TWO_NEURONS,
     example=EXAMPLE,
-    erratum="E17: in the proof u_2 = a_2 w_2.",
+    erratum="E17: in the proof $u_2 = a_2 w_2$.",
     departs="KKT directions are searched from 30 random starts.",
 )
 
@@ -205,8 +206,9 @@ def _linear_margin(evidence: Evidence) -> float:
 LEMMA_F_3 = Theorem(
     "lyu2021:lemmaF.3",
     Reference("lyu2021", "Lemma F.3"),
-    "On symmetric data the KKT directions of two neurons with a_1 >= 0 >= a_2 are (1/2)(w*, -w*, 1, -1), (w*, "
-    "0, 1, 0)/sqrt 2 and (0, -w*, 0, -1)/sqrt 2, of margins (1 + leak) gamma*/4 and leak gamma*/2 twice.",
+    r"On symmetric data the KKT directions of two neurons with $a_1 \ge 0 \ge a_2$ are $(1/2)(w^*, -w^*, 1, -1)$, "
+    r"$(w^*, 0, 1, 0)/\sqrt{2}$ and $(0, -w^*, 0, -1)/\sqrt{2}$, of margins $(1 + \mathrm{leak}) \gamma^*/4$ and "
+    r"$\mathrm{leak}\, \gamma^*/2$ twice.",
     hypotheses=(assumed(LINEARLY_SEPARABLE), assumed(SYMMETRIC_SAMPLES)),
     conclusions=(
         Conclusion(
@@ -228,7 +230,7 @@ LEMMA_F_3 = Theorem(
     record=_found_directions,
     setting=TWO_NEURONS,
     example=EXAMPLE,
-    erratum="E3: the first has the factor 1/2, not 1/4; E17: the last is (0, -w*, 0, -1)/sqrt 2.",
+    erratum=r"E3: the first has the factor 1/2, not 1/4; E17: the last is $(0, -w^*, 0, -1)/\sqrt{2}$.",
     departs="KKT directions are searched from 30 random starts.",
 )
 
@@ -251,10 +253,15 @@ def _ahead(evidence: Evidence) -> Comparison:
     """From the first snapshot on, as a starting point of the autonomous flow."""
     cosines = _cosines(evidence, require(evidence.run.snapshots, "the run recorded no state")[0].network)
     least = float(cosines.min())
-    return judgement(least > 0.0, least, f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}")
+    return judgement(least > 0.0, least, rf"$\operatorname{{sign}}(a)\,\cos(w, w^*)$ = {cosines.round(4).tolist()}")
 
 
-PAIR_AHEAD = Hypothesis("ahead", "<w_1, w*> > 0 > <w_2, w*> at the first recorded time", _ahead, needs_trajectory=True)
+PAIR_AHEAD = Hypothesis(
+    "ahead",
+    r"$\langle w_1, w^*\rangle > 0 > \langle w_2, w^*\rangle$ at the first recorded time",
+    _ahead,
+    needs_trajectory=True,
+)
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
@@ -285,7 +292,10 @@ def log_ratio_rate(evidence: Evidence, network: Network, outputs: FloatArray) ->
 
 
 def _ratio_law(evidence: Evidence) -> Comparison:
-    """Largest difference of the measured and the foretold rate, relative to the total force per w* direction."""
+    """Largest difference of the change of the ratio and its foretold rate, by Simpson's rule over three snapshots.
+
+    Relative to the total force per w* direction.
+    """
     w_star, worst, count = separator_of(evidence).w, 0.0, 0
     snapshots = evidence.run.snapshots
     for before, middle, after in zip(snapshots[::3], snapshots[1::3], snapshots[2::3], strict=True):
@@ -296,9 +306,11 @@ def _ratio_law(evidence: Evidence) -> Comparison:
             along = np.abs(each.network.w @ w_star)
             logs.append(float(np.sign(each.network.a) @ np.log(along)))  # ln<w_1, w*> - ln<w_2, -w*>
         measured = -(logs[1] - logs[0]) / (after.time - before.time)
+        rates = [log_ratio_rate(evidence, each.network, each.outputs) for each in (before, middle, after)]
+        foretold = (rates[0] + 4.0 * rates[1] + rates[2]) / 6.0
         g = 1.0 / (1.0 + np.exp(evidence.dataset.y * middle.outputs))
         scale = float(g @ np.abs(evidence.dataset.X @ w_star)) / len(g)
-        worst = max(worst, abs(measured - log_ratio_rate(evidence, middle.network, middle.outputs)) / scale)
+        worst = max(worst, abs(measured - foretold) / scale)
         count += 1
     require(count >= 3, f"only {count} triples of snapshots lie on smooth pieces")
     return at_most(worst, 1e-5, detail=f"relative difference {worst:.2g} on {count} smooth pieces")
@@ -324,8 +336,8 @@ def growth_rate(evidence: Evidence) -> float:
 APP_F_1 = Theorem(
     "lyu2021:appF.1",
     Reference("lyu2021", "Appendix F.1, proof of Theorem 5.5"),
-    "On symmetric data the angles of w_1 to w* and of w_2 to -w* stay below 90 degrees, and d/dt ln(<w_2, "
-    "-w*>/<w_1, w*>) is the proof's sum of forces over cosines.",
+    r"On symmetric data the angles of $w_1$ to $w^*$ and of $w_2$ to $-w^*$ stay below 90 degrees, and "
+    r"$d/dt\,\ln(\langle w_2, -w^*\rangle/\langle w_1, w^*\rangle)$ is the proof's sum of forces over cosines.",
     hypotheses=(
         MEAN_LOGISTIC,
         assumed(LINEARLY_SEPARABLE),
@@ -342,6 +354,7 @@ APP_F_1 = Theorem(
     plan=_plan,
     setting=TWO_NEURONS,
     example=EXAMPLE,
-    erratum="E17: (1 - leak)/2, min for max, and cos eps > leak in the use of this quantity.",
+    erratum=r"E17: $(1 - \mathrm{leak})/2$, $\min$ for $\max$, and $\cos\varepsilon > \mathrm{leak}$ in the use of "
+    r"this quantity.",
     departs="Judged from the first recorded time on, after alignment; the flow is autonomous.",
 )

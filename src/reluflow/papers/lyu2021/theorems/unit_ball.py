@@ -87,7 +87,9 @@ def m_norm(rows: ArrayLike) -> float:
     return float(max(np.max(np.linalg.norm(values[:, :-1], axis=1)), np.max(np.abs(values[:, -1]))))
 
 
-DEF_5_1 = definition("lyu2021:def5.1", "Def. 5.1", m_norm, "|theta|_M = max over neurons of max(|w_k|, |a_k|)")
+DEF_5_1 = definition(
+    "lyu2021:def5.1", "Def. 5.1", m_norm, r"$|\theta|_M$ is the largest of $\max(|w_k|, |a_k|)$ over neurons"
+)
 
 
 def log_m_norm(network: Network) -> float:

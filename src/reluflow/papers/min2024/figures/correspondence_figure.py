@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.min2024.figures.paths_run import (
     Edge,
@@ -19,6 +18,7 @@ from reluflow.papers.min2024.figures.paths_run import (
     reaching,
     shown_neuron,
 )
+from reluflow.papers.store import Results
 
 
 def chosen_edges(path: list[Node], *, is_gain: bool) -> list[Edge]:
@@ -55,9 +55,20 @@ def correspondence_claims(*, is_gain: bool) -> Callable[[Settings, Results], tup
                     f"{words}: the partners of the {count:,} edges that {kind} are edges of the maximal path (others)",
                     outside,
                     0,
+                    source="App. C.2: “one-to-one correspondence”",
                 ),
-                Claim.equal(f"{words}: in a path no two edges have the same partner (repetitions)", twice, 0),
-                Claim.equal(f"{words}: no edge takes longer than its partner (exceptions)", quicker, 0),
+                Claim.equal(
+                    f"{words}: in a path no two edges have the same partner (repetitions)",
+                    twice,
+                    0,
+                    source="App. C.2: “one-to-one correspondence”",
+                ),
+                Claim.equal(
+                    f"{words}: no edge takes longer than its partner (exceptions)",
+                    quicker,
+                    0,
+                    source="App. C.2: “the travel time … is shorter”",
+                ),
             ]
         return tuple(judged)
 

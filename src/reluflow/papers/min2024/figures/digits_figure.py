@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.digits_run import Settings, compute
+from reluflow.papers.store import Results
 
 # Descent lags behind the flow by an amount that is of first order in the step; for steps of the paper's size.
 COSINE_ROOM, LOSS_ROOM = 0.003, 0.01
@@ -31,6 +31,7 @@ def first_below(results: Results, share: float) -> float:
 
 def shared_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     """What Sec. 4 says of its digits and App. A.4 shows for others."""
+    said = "Sec. 4" if settings.digits == (1, 0) else "App. A.4, its plots"
     cosines, ranks = results["cosines"], results["stable_ranks"]
     means = cosines[:, :, 0]
     drop = first_below(results, 0.99)
@@ -39,36 +40,44 @@ def shared_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     best = np.max(np.min(means[before], axis=1))
     return (
         Claim.below(
-            "at the start every neuron is nearly orthogonal to x_+ and x_- (largest |cosine|)",
+            "at the start every neuron is nearly orthogonal to $x_+$ and $x_-$ (largest |cosine|)",
             np.max(np.abs(cosines[0, :, 1:])),
             0.2,
+            source=said,
         ),
         Claim.above(
-            "before the loss falls the mean neurons are aligned with x_+ and x_- (the smaller cosine at its best)",
+            "before the loss falls the mean neurons are aligned with $x_+$ and $x_-$ (the smaller cosine at its best)",
             best,
             0.95,
+            source=said,
         ),
         Claim.below(
-            "and their norm has not grown until then (|W|_2^2 when the loss has lost 1 %, over that at the end)",
+            r"and their norm has not grown until then ($\|W\|_2^2$ when the loss has lost 1 %, over that at the "
+            r"end)",
             at(results, "squared_norms", drop) / results["squared_norms"][-1],
             0.05,
+            source=said,
         ),
         Claim.below(
             "the stable rank decreases below 2 (largest once the loss falls)",
             np.max(ranks[~before], initial=ranks[-1]),
             2.0,
+            source=said,
         ),
-        Claim.below("and is almost 1 at the end, as x_+ = -x_- for centred images", ranks[-1], 1.2),
+        Claim.below("and is almost 1 at the end, as $x_+ = -x_-$ for centred images", ranks[-1], 1.2, source=said),
         Claim.below(
             "once the loss falls the alignment drops (the smaller mean cosine at the end)",
             np.min(means[-1]),
             float(best) - 0.01,
+            source=said,
         ),
         Claim(
-            "the centred images satisfy Assumption 1 nearly: most pairs have the sign it asks for, not all (share, mu)",
+            r"the centred images satisfy Assumption 1 nearly: most pairs have the sign it asks for, not all "
+            r"(share, $\mu$)",
             bool(results["right_signed"] > 0.5 and results["mu"] < 0.0),
             (results["right_signed"], results["mu"]),
             "above 0.5, below 0",
+            source=said,
         ),
         Claim.above(
             "the images are fitted in the end (share rightly classified)",
@@ -76,18 +85,19 @@ def shared_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             0.95,
             finding=bool(not_fitted),
             why=not_fitted,
+            source=OURS,
         ),
         Claim.below(
             "descent follows the exact flow from the same neurons (largest difference of a mean cosine)",
             np.max(np.abs(_beside(results, "cosines") - results["flow_cosines"])[:, :, 0]),
             COSINE_ROOM * settings.stride,
-            ours=True,
+            source=OURS,
         ),
         Claim.below(
             "and of the loss, which starts at 1 (largest difference)",
             np.max(np.abs(_beside(results, "losses") - results["flow_losses"])),
             LOSS_ROOM * settings.stride,
-            ours=True,
+            source=OURS,
         ),
     )
 
@@ -172,7 +182,7 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
     return (save_figure(plot_parts(parts, columns=3, part_size=(3.7, 3.0)), path),)
 
 
-def appendix_figure(key: str, about: str | None, digits: tuple[int, int]) -> PaperFigure[Settings]:
+def appendix_figure(key: str, about: str | None, digits: tuple[int, int]) -> PaperFigure[Settings, Results]:
     """A figure of App. A.4: the plots of Figure 5 for other digits; the paper's text makes no numerical claim there."""
 
     def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
@@ -180,6 +190,7 @@ def appendix_figure(key: str, about: str | None, digits: tuple[int, int]) -> Pap
             "all this takes longer than for digits 0 and 1, whose loss is down by a tenth at some 2900 (iteration)",
             first_below(results, 0.9),
             3_600,
+            source=OURS,
         )
         return (*shared_claims(settings, results), longer)
 

@@ -12,14 +12,12 @@ from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.mnist import mnist_pair
 from reluflow.dynamics import AtTime, GradientDescent, TrainingProblem
-from reluflow.dynamics.flow.choice import choose_flow
+from reluflow.dynamics.flow_choice import choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot
 from reluflow.errors import BackendError
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Progress, Workbench
 from reluflow.network import Network
 from reluflow.papers.min2024.figures.section_4 import (
     LR,
@@ -30,6 +28,8 @@ from reluflow.papers.min2024.figures.section_4 import (
     squared_spectral_norm,
     stable_rank,
 )
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Progress, Workbench
 
 ITERATIONS = 15_000  # of the paper's step size, at which the neurons are shown as images
 SNAPSHOTS = 150
@@ -71,8 +71,8 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     data = images_of(settings.digits, settings.size, settings.source)
     problem = gaussian_problem(data, settings.seed)
     return (
-        workbench.piece("descent", lambda: _descend(settings, problem, workbench.stretch(0.0, 0.6)))
-        | workbench.piece("flow", lambda: _flow(settings, problem, workbench.stretch(0.6, 1.0)))
+        workbench.piece("descent", dict, lambda: _descend(settings, problem, workbench.stretch(0.0, 0.6)))
+        | workbench.piece("flow", dict, lambda: _flow(settings, problem, workbench.stretch(0.6, 1.0)))
         | correlations(data)
     )
 

@@ -1,7 +1,8 @@
-"""Figure 1: in the early phase a neuron turns towards x_a(w), the signed sum of the samples that activate it.
+"""Figure 1: in the early phase a neuron turns towards $x_a(w)$, the signed sum of the samples that activate it.
 
-The paper's sketch: x_1 has label +1, x_2 and x_3 have label -1; x_1 and x_2 lie in the half-space that activates the
-neuron w_j (grey), so x_a(w_j) = x_1 - x_2, and a neuron with positive output weight is pushed towards it.
+The paper's sketch: $x_1$ has label +1, $x_2$ and $x_3$ have label -1; $x_1$ and $x_2$ lie in the half-space that
+activates the neuron $w_j$ (grey), so $x_a(w_j) = x_1 - x_2$, and a neuron with positive output weight is pushed
+towards it.
 
 Here three such points are trained on. The arrows are computed, the curve is the direction of a real neuron of scale
 1e-6 under the exact flow, and on the right stands its angle beside what Eq. (4) predicts. The coordinates are ours.
@@ -15,9 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from reluflow.data.dataset import Dataset
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.direction_run import directions_over_time
 from reluflow.papers.min2024.figures.section_4 import (
@@ -29,6 +28,8 @@ from reluflow.papers.min2024.figures.section_4 import (
     smallest_correlation,
     turning,
 )
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Workbench
 
 DATA = Dataset(
     on_circle(np.array([20.0, 120.0, 195.0]), np.array([1.2, 1.0, 1.1])),
@@ -72,15 +73,30 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     quarter = settings.num_times // 4
     rates = np.gradient(results["cosines"], results["times"], axis=1)[:, :quarter]  # per unit of time
     return (
-        Claim.below("x_1 and x_2 activate the neuron, so that x_a(w) = x_1 - x_2 (difference)", difference, 1e-15),
-        Claim.above("a positive neuron turns towards x_a (smallest rate of the cosine)", np.min(rates[0]), 0.05),
-        Claim.below("a negative neuron turns away from it (largest rate of the cosine)", np.max(rates[1]), -0.05),
         Claim.below(
-            f"at scale {settings.scale:g} the exact flow turns as Eq. (4) says up to t = {settings.horizon:g} (largest "
-            "angle between them, degrees)",
+            "$x_1$ and $x_2$ activate the neuron, so that $x_a(w) = x_1 - x_2$ (difference)",
+            difference,
+            1e-15,
+            source="Fig. 1, caption",
+        ),
+        Claim.above(
+            "a positive neuron turns towards $x_a$ (smallest rate of the cosine)",
+            np.min(rates[0]),
+            0.05,
+            source="Fig. 1, caption",
+        ),
+        Claim.below(
+            "a negative neuron turns away from it (largest rate of the cosine)",
+            np.max(rates[1]),
+            -0.05,
+            source="Sec. 2.2",
+        ),
+        Claim.below(
+            f"at scale {settings.scale:g} the exact flow turns as Eq. (4) says up to $t$ = {settings.horizon:g} "
+            f"(largest angle between them, degrees)",
             results["gap"],
             0.01,
-            ours=True,
+            source=OURS,
         ),
     )
 

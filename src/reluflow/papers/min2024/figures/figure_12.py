@@ -1,9 +1,9 @@
-"""Figure 12: stochastic descent on both layers, where first only directions change and then norms grow.
+r"""Figure 12: stochastic descent on both layers, where first only directions change and then norms grow.
 
 Appendix A.5 trains 50 neurons on digits 0 and 1 of MNIST by stochastic gradient descent (batches of 2000, step 2e-3)
 and shows, at the end of every epoch and for the full gradient, how the norms of the neurons change, the sum of
-2 <-grad L, w_j>, and how their directions do, the sum of |P_j grad L|/|w_j|. Early on only directions change; then
-norms grow and the loss falls.
+$2 \langle-\nabla L, w_j\rangle$, and how their directions do, the sum of $|P_j \nabla L|/|w_j|$. Early on only
+directions change; then norms grow and the loss falls.
 
 The quick size has 400 images, batches of the same share of them and steps five times as large; epochs are the paper's.
 """
@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.two_phase_figure import draw_two_phases
 from reluflow.papers.min2024.figures.two_phase_run import Settings, compute, longest_early_phase
+from reluflow.papers.store import Results
 
 
 def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
@@ -31,17 +31,25 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "largest change of directions, less than 1 % of that of norms and 99 % of the loss)",
             longest_early_phase(results),
             50,
+            source="Fig. 12, caption: “only neuron directions are changing”",
         ),
         Claim.below(
             f"when directions change most, at epoch {epochs[turned]}, norms stand still (change over the largest)",
             abs(norms[turned]) / norms[grown],
             1e-4,
+            source=OURS,
         ),
-        Claim.above("norms grow most later (epochs between the two)", int(epochs[grown]) - int(epochs[turned]), 100),
+        Claim.above(
+            "norms grow most later (epochs between the two)",
+            int(epochs[grown]) - int(epochs[turned]),
+            100,
+            source="Fig. 12, caption: “in the second stage”",
+        ),
         Claim.below(
             "the loss decreases in the second phase (at the end over the start)",
             results["losses"][-1] / results["losses"][0],
             0.2,
+            source="Fig. 12, caption: “loss starts to decrease”",
         ),
     )
 

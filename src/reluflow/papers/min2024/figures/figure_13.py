@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.two_phase_figure import draw_two_phases
 from reluflow.papers.min2024.figures.two_phase_run import Settings, compute, longest_early_phase
+from reluflow.papers.store import Results
 
 
 def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
@@ -29,17 +29,20 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "largest change of directions, less than 1 % of that of norms and 99 % of the loss)",
             longest_early_phase(results),
             1,
+            source="Fig. 13, caption",
         ),
-        Claim.below("norms change most at once (at epoch)", int(epochs[np.argmax(norms)]), 1),
+        Claim.below("norms change most at once (at epoch)", int(epochs[np.argmax(norms)]), 1, source=OURS),
         Claim.below(
             "the loss falls in the first epoch (at its end over the start)",
             results["losses"][np.flatnonzero(epochs == 1)[0]] / results["losses"][0],
             0.5,
+            source=OURS,
         ),
         Claim.below(
             "this scheme too achieves a small training loss (at the end over the start)",
             results["losses"][-1] / results["losses"][0],
             0.05,
+            source="Sec. 4, comparison with other schemes",
         ),
     )
 

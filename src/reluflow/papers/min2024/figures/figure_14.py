@@ -1,10 +1,11 @@
-"""Figure 14: the path of a neuron in the grid of activation counts.
+r"""Figure 14: the path of a neuron in the grid of activation counts.
 
 The paper draws by hand a path of length 10: every dot is a pair (positive samples, negative samples) that activate a
-neuron, and a positive neuron goes right or down until it is in S_+.
+neuron, and a positive neuron goes right or down until it is in $S_+$.
 
-Here the paths are those of hundreds of positive neurons of an exact flow at scale 1e-6, on ten random samples in R^5
-that satisfy Assumption 1. The longest that reaches S_+ is drawn with the times of its steps, the others behind it.
+Here the paths are those of hundreds of positive neurons of an exact flow at scale 1e-6, on ten random samples in
+$\mathbb{R}^5$ that satisfy Assumption 1. The longest that reaches $S_+$ is drawn with the times of its steps, the
+others behind it.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.paths_run import Settings, compute, path_of, reaching, shown_neuron
+from reluflow.papers.store import Results
 
 
 def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
@@ -31,23 +32,29 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     double = sum(p_1 - p_0 + m_0 - m_1 != 1 for path in paths for (p_0, m_0), (p_1, m_1) in pairwise(path))
     return (
         Claim.equal(
-            f"2. a step gains positive or loses negative samples ({len(paths)} neurons; other steps)", backwards, 0
+            f"2. a step gains positive or loses negative samples ({len(paths)} neurons; other steps)",
+            backwards,
+            0,
+            source="App. C.2",
         ),
-        Claim.equal("and one sample at a time (steps that change more)", double, 0),
+        Claim.equal("and one sample at a time (steps that change more)", double, 0, source="App. C.2"),
         Claim.equal(
             "3. a path ends with all positive samples and no negative one, or dead (other ends)",
             sum(path[-1] not in (goal, (0, 0)) for path in paths),
             0,
+            source="App. C.2",
         ),
         Claim.equal(
-            "4. a path that reaches S_+ never visits (0, 0) (visits)",
+            "4. a path that reaches $S_+$ never visits (0, 0) (visits)",
             sum((0, 0) in path_of(results, j) for j in reaching(results)),
             0,
+            source="App. C.2",
         ),
         Claim.equal(
             "a path of length 10, the largest for ten samples, occurs (steps of the longest)",
             len(path_of(results, shown_neuron(results))) - 1,
             settings.n,
+            source="Fig. 14, caption",
         ),
     )
 

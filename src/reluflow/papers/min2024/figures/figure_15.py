@@ -1,7 +1,7 @@
 """Figure 15: the path of a neuron and the maximal path, with their travel times.
 
-The paper draws the path of Figure 14 beside the maximal one, (0, n_-), ..., (0, 1), (1, 1), (1, 0), ..., (n_+, 0). It
-has the largest length n and, so the proof says, the largest travel time of all.
+The paper draws the path of Figure 14 beside the maximal one, $(0, n_-)$, ..., (0, 1), (1, 1), (1, 0), ..., $(n_+, 0)$.
+It has the largest length $n$ and, so the proof says, the largest travel time of all.
 
 Here the path is that of a real neuron of the exact flow. Beside the grid stand the times its pattern really took, the
 travel time the proof allows its path, and that of the maximal path.
@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.paths_run import (
     Settings,
@@ -27,6 +26,7 @@ from reluflow.papers.min2024.figures.paths_run import (
     travel,
 )
 from reluflow.papers.min2024.theorems.constants import path_length
+from reluflow.papers.store import Results
 
 
 def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
@@ -39,33 +39,42 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     every = all_paths(plus, minus)
     return (
         Claim.equal(
-            "the maximal path has length n = n_+ + n_- (steps)", len(maximal_path(plus, minus)) - 1, plus + minus
+            "the maximal path has length $n = n_+ + n_-$ (steps)",
+            len(maximal_path(plus, minus)) - 1,
+            plus + minus,
+            source="App. C.2",
         ),
         Claim.near(
-            "its travel time is H_(n_-) + 1/2 + H_(n_+ - 1) (in units of 4/(kappa sqrt(mu) X_min))",
+            r"its travel time is $H_{n_-} + 1/2 + H_{n_+-1}$ (in units of $4/(\kappa \sqrt{\mu} X_{\min})$)",
             travel(maximal_path(plus, minus)),
             path_length(plus, minus),
             atol=1e-12,
+            source="App. C.2",
         ),
         Claim.below(
-            f"a neuron reaches S_+ within the travel time of its path ({len(chosen)} neurons; largest time over it)",
+            f"a neuron reaches $S_+$ within the travel time of its path ({len(chosen)} neurons; largest time over it)",
             float(np.max(settled / own)),
             1.0,
-            why="The bound is far off, as kappa <= mu^2 is hidden in it (erratum E3).",
+            why=r"The bound is far off, as $\kappa \le \mu^2$ is hidden in it (erratum E3).",
+            source="App. C.2",
         ),
         Claim.below(
-            "no neuron's path has a longer travel time than the maximal one (largest share)", np.max(own) / longest, 1.0
+            "no neuron's path has a longer travel time than the maximal one (largest share)",
+            np.max(own) / longest,
+            1.0,
+            source="App. C.2",
         ),
         Claim.below(
             f"and no path at all has: all {len(every):,} of single steps (largest share)",
             max(travel(path) for path in every) * unit / longest,
             1.0 + 1e-12,
-            ours=True,
+            source=OURS,
         ),
         Claim.below(
-            "it is at most t_1 = 16 log n/(kappa sqrt(mu) X_min) (share)",
+            r"it is at most $t_1 = 16\,\log n/(\kappa \sqrt{\mu} X_{\min})$ (share)",
             longest / (4.0 * unit * np.log(settings.n)),
             1.0,
+            source="App. C.2",
         ),
     )
 

@@ -1,11 +1,11 @@
-"""Figure 18: where both sides push towards a hyperplane there is no Caratheodory solution.
+r"""Figure 18: where both sides push towards a hyperplane there is no Caratheodory solution.
 
 The paper's sketch: the flow reaches a point of discontinuity and is forced to stay there, crossing infinitely often
 (Zeno behaviour); the Caratheodory solution ends. Assumption 1 excludes it.
 
-Here x_1 = (1, 0) is negative and x_2 = (0.5, 1) positive, so that mu < 0. The exact flow follows Filippov's solution,
-which slides along the hyperplane of x_1; Euler's method, whose steps know the two sides only, crosses it ever more
-often as the step shrinks and tends to the slide.
+Here $x_1 = (1, 0)$ is negative and $x_2 = (0.5, 1)$ positive, so that $\mu < 0$. The exact flow follows Filippov's
+solution, which slides along the hyperplane of $x_1$; Euler's method, whose steps know the two sides only, crosses it
+ever more often as the step shrinks and tends to the slide.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.hyperplane_figure import draw_hyperplane
 from reluflow.papers.min2024.figures.hyperplane_run import Settings, compute
+from reluflow.papers.store import Results
 
 
 def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
@@ -27,26 +27,35 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     rate = np.polyfit(np.log(settings.steps), np.log(results["crossings"]), 1)[0]
     order = np.polyfit(np.log(settings.steps), np.log(results["distances"]), 1)[0]
     return (
-        Claim.below("the samples do not satisfy Assumption 1 (mu)", results["mu"], 0.0),
-        Claim.above("on the inactive side the neuron is pushed towards the hyperplane (speed)", below, 0.05),
-        Claim.below("and so on the active side (speed)", above, -0.05),
+        Claim.below(r"the samples do not satisfy Assumption 1 ($\mu$)", results["mu"], 0.0, source="Fig. 18, caption"),
         Claim.above(
-            "with sigma'(0) = 0 the field on the hyperplane points off it, so that staying is no Caratheodory solution "
-            "(speed)",
+            "on the inactive side the neuron is pushed towards the hyperplane (speed)", below, 0.05, source="Fig. 18"
+        ),
+        Claim.below("and so on the active side (speed)", above, -0.05, source="Fig. 18"),
+        Claim.above(
+            r"with $\sigma'(0) = 0$ the field on the hyperplane points off it, so that staying is no Caratheodory "
+            r"solution (speed)",
             results["slide"][0],
             0.05,
+            source=OURS,
         ),
         Claim.equal(
-            "the exact flow begins to slide where it meets it (slides)", int(results["kinds"][0]), 1, ours=True
+            "the exact flow begins to slide where it meets it (slides)", int(results["kinds"][0]), 1, source=OURS
         ),
-        Claim.below("and stays on it (largest |w_1| afterwards)", results["on_plane"], 1e-12),
+        Claim.below(
+            "and stays on it (largest $|w_1|$ afterwards)",
+            results["on_plane"],
+            1e-12,
+            source="Fig. 18, caption: “forced to stay”",
+        ),
         Claim.between(
             "Euler's method crosses infinitely often in the limit: crossings grow like 1/step (exponent)",
             rate,
             -1.2,
             -0.8,
+            source="Fig. 18, caption: “infinitely many times”",
         ),
-        Claim.above("and tends to Filippov's slide (order in the step)", order, 0.8, ours=True),
+        Claim.above("and tends to Filippov's slide (order in the step)", order, 0.8, source=OURS),
     )
 
 

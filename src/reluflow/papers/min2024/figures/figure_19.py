@@ -1,10 +1,10 @@
-"""Figure 19: where both sides push the same way a Caratheodory solution goes on across the hyperplane.
+r"""Figure 19: where both sides push the same way a Caratheodory solution goes on across the hyperplane.
 
 The paper's sketch, beside that of Figure 18: the flow on the two sides of a hyperplane has the same sign along its
 normal, and the solution leaves the points of discontinuity at once. Assumption 1 makes it so on every hyperplane,
 (46).
 
-Here x_1 = (1, 0) is negative and x_2 = (-0.5, 1) positive, so that mu > 0. The exact flow crosses once; Euler's
+Here $x_1 = (1, 0)$ is negative and $x_2 = (-0.5, 1)$ positive, so that $\mu > 0$. The exact flow crosses once; Euler's
 method does the same and tends to it.
 """
 
@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.hyperplane_figure import draw_hyperplane
 from reluflow.papers.min2024.figures.hyperplane_run import Settings, compute, samples, velocity
+from reluflow.papers.store import Results
 
 
 def _residual(settings: Settings, results: Results) -> float:
@@ -40,19 +40,25 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     below, above = results["sides"]
     order = np.polyfit(np.log(settings.steps), np.log(results["distances"]), 1)[0]
     return (
-        Claim.above("the samples satisfy Assumption 1 (mu)", results["mu"], 0.1),
+        Claim.above(r"the samples satisfy Assumption 1 ($\mu$)", results["mu"], 0.1, source="Fig. 19"),
         Claim.below(
-            "on both sides the neuron is pushed off the negative sample (larger speed)", max(below, above), -0.05
+            "on both sides the neuron is pushed off the negative sample (larger speed)",
+            max(below, above),
+            -0.05,
+            source="Fig. 19, Eq. (46)",
         ),
-        Claim.equal("the exact flow crosses the hyperplane once (crossings)", int(results["kinds"][1]), 1, ours=True),
-        Claim.equal("and never slides (slides)", int(results["kinds"][0]), 0),
+        Claim.equal("the exact flow crosses the hyperplane once (crossings)", int(results["kinds"][1]), 1, source=OURS),
+        Claim.equal("and never slides (slides)", int(results["kinds"][0]), 0, source="Fig. 19"),
         Claim.below(
             "it is a Caratheodory solution (residual of the integral equation, trapezoidal rule)",
             _residual(settings, results),
             1e-4,
+            source="Fig. 19",
         ),
-        Claim.equal("Euler's method crosses once at every step size (most)", int(np.max(results["crossings"])), 1),
-        Claim.above("and tends to it (order in the step)", order, 0.8, ours=True),
+        Claim.equal(
+            "Euler's method crosses once at every step size (most)", int(np.max(results["crossings"])), 1, source=OURS
+        ),
+        Claim.above("and tends to it (order in the step)", order, 0.8, source=OURS),
     )
 
 

@@ -1,8 +1,8 @@
-"""Figure 2: positive neurons leave S_-, and end in S_+ or in S_dead.
+r"""Figure 2: positive neurons leave $S_-$, and end in $S_+$ or in $S_{\mathrm{dead}}$.
 
-The paper's sketch of alignment under Assumption 1: a neuron with positive output weight that (1) starts in S_- is
-repelled by x_- and escapes; outside it may (2) be repelled by negative samples until none activates it, in S_dead, or
-(3) be activated by some positive sample, enter S_+, and then be attracted by x_+ for ever.
+The paper's sketch of alignment under Assumption 1: a neuron with positive output weight that (1) starts in $S_-$ is
+repelled by $x_-$ and escapes; outside it may (2) be repelled by negative samples until none activates it, in
+$S_{\mathrm{dead}}$, or (3) be activated by some positive sample, enter $S_+$, and then be attracted by $x_+$ for ever.
 
 Here the cones are those of the four points of Figure 6, the little arrows are the direction field of Eq. (4), and the
 paths are directions of real neurons of scale 1e-9 under the exact flow, drawn further out as time goes on; on the right
@@ -19,9 +19,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.data.registry import load
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.direction_run import directions_over_time
 from reluflow.papers.min2024.figures.section_4 import (
@@ -34,6 +32,8 @@ from reluflow.papers.min2024.figures.section_4 import (
     turning,
 )
 from reluflow.papers.min2024.theorems.moving_neurons import DEAD, MINUS, PLUS, cones_of
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Workbench
 
 if TYPE_CHECKING:
     from reluflow.viz.vector_plane import Role
@@ -82,34 +82,55 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     steps = np.diff(results["cones"], axis=0) != 0
     left_trap = steps & ((results["cones"][:-1] == PLUS) | (results["cones"][:-1] == DEAD))
     return (
-        Claim.above("the data satisfy Assumption 1 (mu)", results["mu"], 0.0),
+        Claim.above(r"the data satisfy Assumption 1 ($\mu$)", results["mu"], 0.0, source=OURS),
         Claim.equal(
-            f"(1) each of the {int(np.sum(from_other))} positive neurons that start in S_- escapes it (left there)",
+            f"(1) each of the {int(np.sum(from_other))} positive neurons that start in $S_-$ escapes it (left there)",
             int(np.sum(from_other & (last == MINUS))),
             0,
+            source="Fig. 2, caption (1)",
         ),
-        Claim.above("(2) some of them end in S_dead (how many)", int(np.sum(from_other & (last == DEAD))), 1),
-        Claim.above("(3) some of them end in S_+ (how many)", int(np.sum(from_other & in_own)), 1),
+        Claim.above(
+            r"(2) some of them end in $S_{\mathrm{dead}}$ (how many)",
+            int(np.sum(from_other & (last == DEAD))),
+            1,
+            source="Fig. 2, caption (2)",
+        ),
+        Claim.above(
+            "(3) some of them end in $S_+$ (how many)",
+            int(np.sum(from_other & in_own)),
+            1,
+            source="Fig. 2, caption (3)",
+        ),
         Claim.equal(
-            f"all {settings.num_neurons} positive neurons end in S_+ or S_dead (elsewhere)",
+            rf"all {settings.num_neurons} positive neurons end in $S_+$ or $S_{{\mathrm{{dead}}}}$ (elsewhere)",
             int(np.sum(~in_own & (last != DEAD))),
             0,
+            source="Theorem 1",
         ),
         Claim.equal(
-            "one that some positive sample activates at the start ends in S_+ (exceptions)",
+            "one that some positive sample activates at the start ends in $S_+$ (exceptions)",
             int(np.sum(results["has_positive"] & ~in_own)),
             0,
+            source="Theorem 1",
         ),
-        Claim.equal("no neuron leaves S_+ or S_dead again (departures)", int(np.sum(left_trap)), 0),
+        Claim.equal(
+            r"no neuron leaves $S_+$ or $S_{\mathrm{dead}}$ again (departures)",
+            int(np.sum(left_trap)),
+            0,
+            source="Theorem 1",
+        ),
         Claim.above(
-            "in S_+ neurons are attracted by x_+ (smallest cosine at the end)", np.min(results["cosines"][in_own]), 0.99
+            "in $S_+$ neurons are attracted by $x_+$ (smallest cosine at the end)",
+            np.min(results["cosines"][in_own]),
+            0.99,
+            source="Fig. 2, caption (3)",
         ),
         Claim.below(
-            f"at scale {settings.scale:g} the exact flow turns as Eq. (4) says up to t = {settings.horizon:g} (largest "
-            "angle between them, degrees)",
+            f"at scale {settings.scale:g} the exact flow turns as Eq. (4) says up to $t$ = {settings.horizon:g} "
+            f"(largest angle between them, degrees)",
             results["gap"],
             0.01,
-            ours=True,
+            source=OURS,
         ),
     )
 

@@ -1,11 +1,11 @@
-"""Figure 20: with sigma'(0) > 0 no Caratheodory solution starts on the hyperplane of a sample that pushes back.
+r"""Figure 20: with $\sigma'(0) > 0$ no Caratheodory solution starts on the hyperplane of a sample that pushes back.
 
-The paper's example (App. E.3): one sample x = (1, 0), y = -1, one neuron w = (0, 1), a = 1. It cannot stay, for
-sigma'(0) > 0 gives it a velocity; it cannot enter the dead side either, for there it would have none.
+The paper's example (App. E.3): one sample $x = (1, 0)$, $y = -1$, one neuron $w = (0, 1)$, $a = 1$. It cannot stay,
+for $\sigma'(0) > 0$ gives it a velocity; it cannot enter the dead side either, for there it would have none.
 
-Computed: Euler's steps move once, to -step sigma'(0), and stop; their limit stays at w_1 = 0 and misses its own
-integral equation by sigma'(0) t. With sigma'(0) = 0, which the paper and this laboratory choose, the exact flow stays
-and is a solution, whatever is asked of it at ridges.
+Computed: Euler's steps move once, to minus the step times $\sigma'(0)$, and stop; their limit stays at $w_1 = 0$ and
+misses its own integral equation by $\sigma'(0) t$. With $\sigma'(0) = 0$, which the paper and this laboratory choose,
+the exact flow stays and is a solution, whatever is asked of it at ridges.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from reluflow.arrays import FloatArray
 from reluflow.data.registry import load
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.network import Network
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.section_4 import SUMMED
 from reluflow.papers.min2024.theorems.counterexamples import euler_path, path_residual
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Workbench
 
 POLICIES: tuple[Ridge, ...] = ("stop", "stay", "positive", "negative")
 
@@ -78,23 +78,34 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "it cannot enter the dead side: Euler's neuron has no velocity after its first step (largest move)",
             stops,
             0.0,
-        ),
-        Claim.near("that step is -step sigma'(0) (slope in the step)", fit[0], -settings.slope, atol=1e-12, ours=True),
-        Claim.below(
-            "so that Euler's limit stays at w_1 = 0 (|w_1| extrapolated to step 0)", abs(fit[1]), 1e-12, ours=True
+            source="Fig. 20, caption",
         ),
         Claim.near(
-            f"and staying is no solution: it misses the integral equation by sigma'(0) t (at t = {settings.horizon:g})",
+            r"that step is minus the step size times $\sigma'(0)$ (slope in the step)",
+            fit[0],
+            -settings.slope,
+            atol=1e-12,
+            source=OURS,
+        ),
+        Claim.below(
+            "so that Euler's limit stays at $w_1 = 0$ ($|w_1|$ extrapolated to step 0)", abs(fit[1]), 1e-12, source=OURS
+        ),
+        Claim.near(
+            rf"and staying is no solution: it misses the integral equation by $\sigma'(0) t$ (at $t$ = "
+            rf"{settings.horizon:g})",
             results["residual"][-1],
             settings.slope * settings.horizon,
             atol=1e-9,
+            source="Fig. 20, caption",
         ),
-        Claim.below("with sigma'(0) = 0 it is one (largest residual)", np.max(results["residual_zero"]), 1e-12),
+        Claim.below(
+            r"with $\sigma'(0) = 0$ it is one (largest residual)", np.max(results["residual_zero"]), 1e-12, source=OURS
+        ),
         Claim.below(
             f"and the exact flow stays under each of {len(POLICIES)} policies at ridges (largest move)",
             np.max(results["moved"]),
             1e-12,
-            ours=True,
+            source=OURS,
         ),
     )
 

@@ -1,7 +1,8 @@
-"""Figure 21: on the hyperplane of a sample that pulls, staying is a solution and so is leaving at any time.
+r"""Figure 21: on the hyperplane of a sample that pulls, staying is a solution and so is leaving at any time.
 
-The paper's example (App. E.4): one sample x = (1, 0), y = 1, one neuron w = (0, 1), a = 1. It may stay at the edge of
-S_dead, or leave it at any time t_0 and follow the flow outside, w_1 = sinh s, a = cosh s with the clock of Eq. (47).
+The paper's example (App. E.4): one sample $x = (1, 0)$, $y = 1$, one neuron $w = (0, 1)$, $a = 1$. It may stay at the
+edge of $S_{\mathrm{dead}}$, or leave it at any time $t_0$ and follow the flow outside, $w_1 = \sinh s$, $a = \cosh s$
+with the clock of Eq. (47).
 
 Both branches are run: the exact flow stops at the ridge unless told a side, stays when told to stay, and leaves along
 the closed form when told to leave. Regular solutions, Definition 1, are those that stay.
@@ -19,13 +20,13 @@ from reluflow.data.registry import load
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.section_4 import SUMMED
 from reluflow.papers.min2024.theorems.counterexamples import LeavingPath, path_residual
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Workbench
 
 
 @dataclass(frozen=True)
@@ -66,30 +67,35 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     """Many solutions from one start."""
     return (
         Claim.equal(
-            "the flow is not unique there: without a choice the run stops at once (ridges)", results["stops"], 1
+            "the flow is not unique there: without a choice the run stops at once (ridges)",
+            results["stops"],
+            1,
+            source="Fig. 21, caption",
         ),
         Claim.below(
-            "one solution stays: the exact flow told to stay (largest |w_1|)",
+            "one solution stays: the exact flow told to stay (largest $|w_1|$)",
             np.max(np.abs(results["stay"][:, 0])),
             0.0,
-            ours=True,
+            source=OURS,
         ),
         Claim.below(
             "another leaves at once: the exact flow told to leave follows the closed form (largest difference)",
             np.max(np.abs(results["positive"] - LeavingPath()(results["times"]))),
             1e-8,
-            ours=True,
+            source=OURS,
         ),
         Claim.below(
             f"staying, and leaving at {', '.join(f'{w:g}' for w in settings.waits)}, solve the integral equation "
             "(largest residual)",
             np.max(results["residuals"]),
             1e-8,
+            source="Fig. 21, caption",
         ),
         Claim.above(
-            f"and they differ (w_1 of the one that leaves at once, t = {settings.horizon:g})",
+            f"and they differ ($w_1$ of the one that leaves at once, $t$ = {settings.horizon:g})",
             results["positive"][-1, 0],
             1.0,
+            source="Fig. 21, caption",
         ),
     )
 

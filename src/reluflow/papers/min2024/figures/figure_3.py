@@ -1,11 +1,12 @@
-"""Figure 3: at the boundary of a sample the flow pushes a neuron the right way, under Assumption 1.
+r"""Figure 3: at the boundary of a sample the flow pushes a neuron the right way, under Assumption 1.
 
-The paper's sketch for a neuron with positive output weight on the boundary <x_i, w_j> = 0: since <x_i y_i, x_a(w_j)> is
-positive, the flow pushes it into the half-space <x_i y_i, w_j> > 0, towards activation by x_i if y_i = +1 (left) and
-away from it if y_i = -1 (right).
+The paper's sketch for a neuron with positive output weight on the boundary $\langle x_i, w_j\rangle = 0$: since
+$\langle x_i y_i, x_a(w_j)\rangle$ is positive, the flow pushes it into the half-space
+$\langle x_i y_i, w_j\rangle > 0$, towards activation by $x_i$ if $y_i = +1$ (left) and away from it if $y_i = -1$
+(right).
 
-Here both boundaries are real ones of the four points of Figure 6 with the computed x_a and velocity, and below stand
-the speeds at boundaries drawn at random, for samples in R^5 with and without Assumption 1.
+Here both boundaries are real ones of the four points of Figure 6 with the computed $x_a$ and velocity, and below stand
+the speeds at boundaries drawn at random, for samples in $\mathbb{R}^5$ with and without Assumption 1.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.section_4 import on_circle, pull, separable_samples, smallest_correlation, turning
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Workbench
 
 if TYPE_CHECKING:
     from reluflow.viz.vector_plane import Role, VectorPlane
@@ -96,27 +97,30 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     count = len(results["separable"])
     return (
         Claim.above(
-            "at every boundary of the four points a living positive neuron is pushed inwards, at a speed of at least "
-            "mu |x_a| (smallest speed over |x_a|)",
+            r"at every boundary of the four points a living positive neuron is pushed inwards, at a speed of at "
+            r"least $\mu|x_a|$ (smallest speed over $|x_a|$)",
             np.min(results["plane"]),
             toy_mu,
+            source="Fig. 3, caption; Eq. (7)",
         ),
         Claim.above(
-            f"and so at {count:,} random boundary points in R^{settings.d} (smallest speed over |x_a|)",
+            f"and so at {count:,} random boundary points in dimension {settings.d} (smallest speed over $|x_a|$)",
             np.min(results["separable"]),
             mu - ROUNDING,
+            source="Eq. (7)",
         ),
         Claim.below(
-            "(8) a negative neuron moves the other way (largest speed over |x_a|)",
+            "(8) a negative neuron moves the other way (largest speed over $|x_a|$)",
             -np.min(results["separable"]),
             ROUNDING - mu,
+            source="Eq. (8)",
         ),
         Claim.below(
-            f"without Assumption 1 (labels permuted, mu = {mixed_mu:.2f}) some boundaries push outwards (smallest "
-            "speed over |x_a|)",
+            rf"without Assumption 1 (labels permuted, $\mu$ = {mixed_mu:.2f}) some boundaries push outwards "
+            rf"(smallest speed over $|x_a|$)",
             np.min(results["mixed"]),
             -0.01,
-            ours=True,
+            source=OURS,
         ),
     )
 

@@ -1,12 +1,12 @@
-"""Figure 4: the activation pattern of a neuron changes one sample at a time, and always in the same sense.
+r"""Figure 4: the activation pattern of a neuron changes one sample at a time, and always in the same sense.
 
 The paper's sketch: a positive neuron starts with activation on all negative samples and on no positive one; every
-O(1/n_a) time it loses a negative sample or gains a positive one, until it is dead or has reached S_+, after at most n
-changes. (The caption swaps the signs of its two markers.)
+$O(1/n_a)$ time it loses a negative sample or gains a positive one, until it is dead or has reached $S_+$, after at
+most $n$ changes. (The caption swaps the signs of its two markers.)
 
-Here ten random samples in R^5 satisfy Assumption 1, hundreds of positive neurons start in S_- near x_-, and the
-timelines of two of them are drawn: one that goes through all n changes into S_+, and one that dies. Their changes come
-from the closed form of Eq. (4), and are held against the exact flow of a network of scale 1e-6.
+Here ten random samples in $\mathbb{R}^5$ satisfy Assumption 1, hundreds of positive neurons start in $S_-$ near $x_-$,
+and the timelines of two of them are drawn: one that goes through all $n$ changes into $S_+$, and one that dies. Their
+changes come from the closed form of Eq. (4), and are held against the exact flow of a network of scale 1e-6.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from reluflow.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.geometry.alignment import align_until
 from reluflow.network import Network
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.paths_run import Settings
 from reluflow.papers.min2024.figures.section_4 import (
@@ -34,6 +32,8 @@ from reluflow.papers.min2024.figures.section_4 import (
     smallest_correlation,
 )
 from reluflow.papers.min2024.theorems.moving_neurons import DEAD, MINUS, PLUS, cones_of
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Workbench
 
 
 def compute(settings: Settings, workbench: Workbench) -> Results:
@@ -123,35 +123,46 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"positive neurons only lose negative samples and gain positive ones ({count} neurons; other changes)",
             results["wrong"],
             0,
+            source="Sec. 3.3",
         ),
         Claim.below(
-            "a pattern changes at most n times (most changes)", int(np.max(results["num_changes"])), settings.n
+            "a pattern changes at most $n$ times (most changes)",
+            int(np.max(results["num_changes"])),
+            settings.n,
+            source="Sec. 3.3: “at most n changes”",
         ),
         Claim.equal(
-            "a neuron that starts in S_- and ends in S_+ has gone through all n of them (exceptions)",
+            "a neuron that starts in $S_-$ and ends in $S_+$ has gone through all $n$ of them (exceptions)",
             int(np.sum(results["num_changes"][ends == PLUS] != settings.n)),
             0,
+            source="Sec. 3.3",
         ),
         Claim.equal(
-            "every neuron ends in S_+ or in S_dead (elsewhere)", int(np.sum((ends != PLUS) & (ends != DEAD))), 0
+            r"every neuron ends in $S_+$ or in $S_{\mathrm{dead}}$ (elsewhere)",
+            int(np.sum((ends != PLUS) & (ends != DEAD))),
+            0,
+            source="Fig. 4, caption",
         ),
         Claim.equal(
-            "it ends in S_+ if it activates some positive sample on the way, and dead if not (exceptions)",
+            "it ends in $S_+$ if it activates some positive sample on the way, and dead if not (exceptions)",
             int(np.sum(saw != (ends == PLUS))),
             0,
+            source="Fig. 4, caption",
         ),
         Claim.below(
-            "outside the traps a pattern lasts O(1/n_a), at most 4/(kappa sqrt(mu) X_min n_a) (longest stay times n_a)",
+            r"outside the traps a pattern lasts $O(1/n_a)$, at most $4/(\kappa \sqrt{\mu} X_{\min} n_a)$ (longest "
+            r"stay times $n_a$)",
             results["dwell"],
             results["dwell_bound"],
-            why="The bound is far off, as kappa <= mu^2 is hidden in it (erratum E3).",
+            why=r"The bound is far off, as $\kappa \le \mu^2$ is hidden in it (erratum E3).",
+            source="Fig. 4, caption",
         ),
         Claim.below(
             f"the exact flow at scale {settings.scale:g} changes patterns when Eq. (4) says (largest difference, % of "
             "the time)",
             100.0 * late,
             0.1,
-            ours=True,
+            source=OURS,
         ),
     )
 

@@ -1,11 +1,12 @@
-"""Figure 6: four points of the plane, where neurons align with x_+ and x_- and then fit the data.
+r"""Figure 6: four points of the plane, where neurons align with $x_+$ and $x_-$ and then fit the data.
 
 The paper trains 50 neurons (all entries of deviation 1e-6, step 2e-3) on a toy set that satisfies Assumption 1 and
-shows neurons (markers) and their directions (lines) among the data: (a) at the start, small and in all directions;
-(b) around the end of the alignment phase, all in S_+, S_- or S_dead, and those in S_+ and S_- aligned with x_+ and x_-;
-(c) at the end, grown and of low rank. The loss has two sharp decreases.
+shows neurons (markers) and their directions (lines) among the data: (a) at the start, small and in all directions; (b)
+around the end of the alignment phase, all in $S_+$, $S_-$ or $S_{\mathrm{dead}}$, and those in $S_+$ and $S_-$ aligned
+with $x_+$ and $x_-$; (c) at the end, grown and of low rank. The loss has two sharp decreases.
 
-Coordinates, loss and iterations are not printed; these points are ours, the loss is the mean exponential one. Grey
+Coordinates, loss and iterations are not printed; these points are ours, the loss is the mean exponential one, as in
+Figure 5, where the paper defines a sum. Grey
 rings and the squares of the loss are the exact gradient flow from the same neurons.
 """
 
@@ -17,12 +18,12 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.data.registry import load
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.plane_figure import draw_plane, every_start_claim, flow_claims
 from reluflow.papers.min2024.figures.plane_run import ALIGNED, Settings, compute
 from reluflow.papers.min2024.figures.section_4 import WIDTH, smallest_correlation
+from reluflow.papers.store import Results
 
 SHARP = 0.2  # of the steepest fall of the loss: a local maximum of the rate above this counts as a sharp decrease
 
@@ -33,32 +34,48 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     mu = smallest_correlation(load(settings.dataset))
     falls = sharp_decreases(results["iterations"], results["losses"])
     return (
-        Claim.above("the data satisfy Assumption 1 (mu)", mu, 0.0),
+        Claim.above(r"the data satisfy Assumption 1 ($\mu$)", mu, 0.0, source="App. A.1"),
         Claim.equal(
-            f"(b) around the end of the alignment phase all {WIDTH} neurons are in S_+ (a > 0), S_- (a < 0) or S_dead "
-            "(elsewhere in the run drawn)",
+            rf"(b) around the end of the alignment phase all {WIDTH} neurons are in $S_+$ ($a > 0$), $S_-$ "
+            rf"($a < 0$) or $S_{{\mathrm{{dead}}}}$ (elsewhere in the run drawn)",
             int(results["num_outside"][0, 1]),
             0,
+            source="Fig. 6(b), caption",
         ),
         every_start_claim(settings, results["num_outside"][:, 1]),
         Claim.above(
-            f"those in S_+ and S_- are then well aligned with x_+ and x_- (share with a cosine above {ALIGNED}, "
-            f"smallest of {seeds})",
+            f"those in $S_+$ and $S_-$ are then well aligned with $x_+$ and $x_-$ (share with a cosine above "
+            f"{ALIGNED}, smallest of {seeds})",
             np.min(results["aligned_shares"][:, 1]),
             0.85,
+            source="Fig. 6(b), caption",
         ),
-        Claim.above("and the loss is still close to its start (smallest)", np.min(results["seed_losses"][:, 1]), 0.99),
-        Claim.equal("the loss has two sharp decreases (how many)", len(falls), 2),
-        Claim.below("(c) the loss is close to zero at the end (largest)", np.max(results["seed_losses"][:, -1]), 0.05),
+        Claim.above(
+            "and the loss is still close to its start (smallest)",
+            np.min(results["seed_losses"][:, 1]),
+            0.99,
+            source=OURS,
+        ),
+        Claim.equal(
+            "the loss has two sharp decreases (how many)", len(falls), 2, source="App. A.1: “two sharp decreases”"
+        ),
         Claim.below(
-            f"and W approximately of low rank (stable rank, largest of {seeds}; the bound is 2/(1 + mu))",
+            "(c) the loss is close to zero at the end (largest)",
+            np.max(results["seed_losses"][:, -1]),
+            0.05,
+            source="Fig. 6(c), caption",
+        ),
+        Claim.below(
+            rf"and $W$ approximately of low rank (stable rank, largest of {seeds}; the bound is $2/(1 + \mu)$)",
             np.max(results["ranks"][:, -1]),
             2.0 / (1.0 + mu),
+            source="Fig. 6(c), caption",
         ),
         Claim.below(
             "dead neurons do not move (largest norm at the end over that of the others)",
             np.max(results["norms"][:, -1, 2] / results["norms"][:, -1, 0]),
             1e-4,
+            source=OURS,
         ),
         *flow_claims(settings, results),
     )

@@ -1,8 +1,9 @@
-"""Figure 7: two positive points with mu = sin 0.1, where every living positive neuron reaches S_+.
+r"""Figure 7: two positive points with $\mu = \sin(0.1)$, where every living positive neuron reaches $S_+$.
 
-Appendix A.2 trains as in Figure 6 on x_1 = (1, 0) and x_2 = (sin 0.1, cos 0.1), both positive. By iteration 7000 all
-positive neurons that are not dead have reached S_+, where both points activate them, and are aligned with x_+; then
-they grow and fit the data. Grey rings and the squares of the loss are the exact gradient flow from the same neurons.
+Appendix A.2 trains as in Figure 6 on $x_1 = (1, 0)$ and $x_2 = (\sin(0.1), \cos(0.1))$, both positive. By iteration
+7000 all positive neurons that are not dead have reached $S_+$, where both points activate them, and are aligned with
+$x_+$; then they grow and fit the data. Grey rings and the squares of the loss are the exact gradient flow from the
+same neurons.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.plane_figure import draw_plane, every_start_claim, flow_claims
 from reluflow.papers.min2024.figures.plane_run import ALIGNED, Settings, compute
+from reluflow.papers.store import Results
 
 MOMENTS = (0, 7_000, 21_000)
 
@@ -25,18 +26,27 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     seeds = f"{len(settings.seeds)} seeds"
     return (
         Claim.equal(
-            "at iteration 7000 all living positive neurons have reached S_+ (outside in the run drawn)",
+            "at iteration 7000 all living positive neurons have reached $S_+$ (outside in the run drawn)",
             int(results["num_positive_outside"][0, 1]),
             0,
+            source="App. A.2",
         ),
         every_start_claim(settings, results["num_positive_outside"][:, 1]),
         Claim.above(
-            f"and are aligned with x_+ (share with a cosine above {ALIGNED}, smallest of {seeds})",
+            f"and are aligned with $x_+$ (share with a cosine above {ALIGNED}, smallest of {seeds})",
             np.min(results["aligned_shares"][:, 1]),
             0.85,
+            source="Fig. 7, caption",
         ),
-        Claim.above("the loss is then close to its start (smallest)", np.min(results["seed_losses"][:, 1]), 0.98),
-        Claim.below("final convergence follows (largest loss at 21000)", np.max(results["seed_losses"][:, -1]), 0.05),
+        Claim.above(
+            "the loss is then close to its start (smallest)", np.min(results["seed_losses"][:, 1]), 0.98, source=OURS
+        ),
+        Claim.below(
+            "final convergence follows (largest loss at 21000)",
+            np.max(results["seed_losses"][:, -1]),
+            0.05,
+            source="App. A.2: “final convergence follows”",
+        ),
         *flow_claims(settings, results),
     )
 

@@ -1,9 +1,9 @@
-"""Figure 8: two positive points with mu = sin 0.001, where alignment is slower.
+r"""Figure 8: two positive points with $\mu = \sin(0.001)$, where alignment is slower.
 
-As Figure 7 with x_2 = (sin 0.001, cos 0.001). At iteration 7000 some positive neurons that are not dead are still
-outside S_+, aligned with x_1 or x_2, while for mu = sin 0.1 none is; and in the paper's instance one is outside even at
-iteration 21000. Here a seed with such a neuron is drawn, and counts are given for several. Grey rings and the squares
-of the loss are the exact gradient flow from the same neurons.
+As Figure 7 with $x_2 = (\sin(0.001), \cos(0.001))$. At iteration 7000 some positive neurons that are not dead are still
+outside $S_+$, aligned with $x_1$ or $x_2$, while for $\mu = \sin(0.1)$ none is; and in the paper's instance one is
+outside even at iteration 21000. Here a seed with such a neuron is drawn, and counts are given for several. Grey rings
+and the squares of the loss are the exact gradient flow from the same neurons.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.figure_7 import MOMENTS
 from reluflow.papers.min2024.figures.plane_figure import draw_plane, flow_claims
 from reluflow.papers.min2024.figures.plane_run import Settings, compute
+from reluflow.papers.store import Results
 
 
 def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
@@ -27,20 +27,23 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     share = float(np.mean(outside[:, -1] >= 1))
     return (
         Claim.above(
-            f"at iteration 7000 some living positive neurons are still outside S_+ (fewest of {seeds})",
+            f"at iteration 7000 some living positive neurons are still outside $S_+$ (fewest of {seeds})",
             int(np.min(outside[:, 1])),
             1,
+            source="App. A.2, 1)",
         ),
         Claim.equal(
-            "while none is for mu = sin 0.1 (outside in the run from the same neurons as the one drawn)",
+            r"while none is for $\mu = \sin(0.1)$ (outside in the run from the same neurons as the one drawn)",
             int(results["companion_num_positive_outside"][0, 1]),
             0,
+            source="App. A.2, 1)",
         ),
         Claim.above(
-            f"fewer are there for every start (outside for mu = sin 0.001 less those for sin 0.1, smallest of {seeds})",
+            rf"fewer are there for every start (outside for $\mu = \sin(0.001)$ less those for $\mu = \sin(0.1)$, "
+            rf"smallest of {seeds})",
             int(np.min(outside[:, 1] - results["companion_num_positive_outside"][:, 1])),
             1,
-            ours=True,
+            source=OURS,
         ),
         Claim.equal(
             "in the paper's instance one neuron remains outside at iteration 21000, and so in the run drawn",
@@ -48,9 +51,13 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             1,
             why=f"The seed drawn was chosen for it: {share:.0%} of {seeds} have one or more outside at 21000, at most "
             f"{int(np.max(outside[:, -1]))}.",
+            source="App. A.2, 2)",
         ),
         Claim.below(
-            "final convergence comes all the same (largest loss at 21000)", np.max(results["seed_losses"][:, -1]), 0.05
+            "final convergence comes all the same (largest loss at 21000)",
+            np.max(results["seed_losses"][:, -1]),
+            0.05,
+            source=OURS,
         ),
         *flow_claims(settings, results),
     )

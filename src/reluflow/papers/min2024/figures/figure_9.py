@@ -1,8 +1,8 @@
-"""Figure 9: two orthogonal positive points, where only some of the living positive neurons end in S_+.
+r"""Figure 9: two orthogonal positive points, where only some of the living positive neurons end in $S_+$.
 
-Appendix A.3 trains as in Figure 7 on x_1 = (1, 0) and x_2 = (0, 1), mu = 0. Positive neurons end aligned with x_1, with
-x_2 or with x_+, depending on where they start; only those in S_+ grow and fit the data, and they are fewer than for
-mu > 0. Grey rings and the squares of the loss are the exact gradient flow from the same neurons.
+Appendix A.3 trains as in Figure 7 on $x_1 = (1, 0)$ and $x_2 = (0, 1)$, $\mu = 0$. Positive neurons end aligned with
+$x_1$, with $x_2$ or with $x_+$, depending on where they start; only those in $S_+$ grow and fit the data, and they are
+fewer than for $\mu > 0$. Grey rings and the squares of the loss are the exact gradient flow from the same neurons.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from reluflow.data.registry import load
-from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.figure_7 import MOMENTS
 from reluflow.papers.min2024.figures.plane_figure import draw_plane, flow_claims
 from reluflow.papers.min2024.figures.plane_run import Settings, compute
 from reluflow.papers.min2024.figures.section_4 import class_sums, cosines, smallest_correlation
+from reluflow.papers.store import Results
 
 
 def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
@@ -32,28 +32,42 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     home, outside = results["norms"][:, -1, 0], results["norms"][:, -1, 1]
     fewer = results["companion_num_positive_home"][:, -1] - results["num_positive_home"][:, -1]
     return (
-        Claim.near("the points are orthogonal (mu)", smallest_correlation(data), 0.0, atol=1e-12),
+        Claim.near(
+            r"the points are orthogonal ($\mu$)", smallest_correlation(data), 0.0, atol=1e-12, source="Fig. 9, caption"
+        ),
         Claim.above(
-            f"S_+ no longer holds all living positive neurons at the end (fewest outside of {seeds})",
+            f"$S_+$ no longer holds all living positive neurons at the end (fewest outside of {seeds})",
             int(np.min(results["num_positive_outside"][:, -1])),
             1,
+            source="App. A.3",
         ),
         Claim.above(
-            f"each ends aligned with x_1, x_2 or x_+ (smallest cosine with the nearest, {len(living)} neurons of the "
-            "first seed)",
+            f"each ends aligned with $x_1$, $x_2$ or $x_+$ (smallest cosine with the nearest, {len(living)} "
+            f"neurons of the first seed)",
             np.min(nearest),
             0.99,
+            source="Fig. 9, caption",
         ),
         Claim.below(
-            f"only those in S_+ grow (largest norm of one outside over that of one inside, largest of {seeds})",
+            f"only those in $S_+$ grow (largest norm of one outside over that of one inside, largest of {seeds})",
             np.max(outside / home),
             0.05,
-            why="The others grow too, at 1/sqrt(2) of the rate, and are overtaken for ever once the data are fitted.",
+            why=r"The others grow too, at $1/\sqrt{2}$ of the rate, and are overtaken for ever once the data are "
+            r"fitted.",
+            source="App. A.3",
         ),
         Claim.above(
-            f"their number is less than for mu = sin 0.1 (by how many, smallest of {seeds})", int(np.min(fewer)), 1
+            rf"their number is less than for $\mu = \sin(0.1)$ (by how many, smallest of {seeds})",
+            int(np.min(fewer)),
+            1,
+            source="App. A.3",
         ),
-        Claim.below("and they fit the data (largest loss at 21000)", np.max(results["seed_losses"][:, -1]), 0.05),
+        Claim.below(
+            "and they fit the data (largest loss at 21000)",
+            np.max(results["seed_losses"][:, -1]),
+            0.05,
+            source="App. A.3",
+        ),
         *flow_claims(settings, results),
     )
 

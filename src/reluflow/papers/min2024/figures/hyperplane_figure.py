@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.experiments.store import Results
 from reluflow.papers.min2024.figures.hyperplane_run import Settings, samples, velocity
+from reluflow.papers.store import Results
 
 LENGTH = 0.14  # of the arrows of the field
 

@@ -15,10 +15,10 @@ from reluflow.data.dataset import Dataset
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.train import train
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.min2024.figures.section_4 import SUMMED, smallest_correlation
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Workbench
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,6 @@ from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.min2024.figures.section_4 import (
     SCALE,
@@ -30,6 +28,8 @@ from reluflow.papers.min2024.figures.section_4 import (
 )
 from reluflow.papers.min2024.theorems.alignment_paths import paths_of
 from reluflow.papers.min2024.theorems.pattern_history import pattern_history
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Workbench
 from reluflow.theory.evidence import Evidence
 
 Node = tuple[int, int]

@@ -9,11 +9,11 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
-from reluflow.experiments.store import Results
 from reluflow.network import Network
-from reluflow.papers.claim import Claim
+from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.min2024.figures.plane_run import Settings
 from reluflow.papers.min2024.figures.section_4 import cone_sectors, cones_of_network
+from reluflow.papers.store import Results
 
 
 def flow_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
@@ -25,13 +25,13 @@ def flow_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"loss of {seeds}, % of that at the start)",
             100.0 * np.max(results["loss_gap"]),
             1.0,
-            ours=True,
+            source=OURS,
         ),
         Claim.below(
             f"and lags behind it (by how much later it halves the loss, largest of {seeds}, %)",
             100.0 * np.max(results["lag"]),
             0.2,
-            ours=True,
+            source=OURS,
         ),
     )
 
@@ -45,7 +45,7 @@ def every_start_claim(settings: Settings, num_outside: IntArray) -> Claim:
         0,
         finding=True,
         why="A neuron whose output weight changes sign first, as only an unbalanced start allows, aligns later.",
-        ours=True,
+        source=OURS,
     )
 
 

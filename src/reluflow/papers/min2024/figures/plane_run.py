@@ -13,8 +13,6 @@ from reluflow.data.registry import load
 from reluflow.dynamics import AtTime, EventDrivenFlow, GradientDescent
 from reluflow.dynamics.train import train
 from reluflow.errors import BackendError
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.min2024.figures.section_4 import (
     LR,
@@ -26,6 +24,8 @@ from reluflow.papers.min2024.figures.section_4 import (
     gaussian_problem,
     stable_rank,
 )
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Workbench
 
 SNAPSHOTS = 300  # of the loss curves
 ALIGNED = 0.95  # the cosine of a well aligned neuron
@@ -64,7 +64,9 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
         for name in names:
             workbench.progress(count / len(settings.seeds), f"{name}, seed {seed}")
             keys = {"dataset": name, "moments": settings.moments, "lr": settings.lr, "rtol": settings.rtol}
-            runs[name].append(workbench.piece(f"{name}-{seed}", partial(one_seed, settings, name, seed), settings=keys))
+            runs[name].append(
+                workbench.piece(f"{name}-{seed}", dict, partial(one_seed, settings, name, seed), settings=keys)
+            )
     counted = {key: np.array([run[key] for run in runs[settings.dataset]]) for key in (*COUNTS, *_MEASURED)}
     beside = {f"companion_{key}": np.array([run[key] for run in runs[names[-1]]]) for key in COUNTS}
     first = runs[settings.dataset][0]

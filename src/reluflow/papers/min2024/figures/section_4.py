@@ -16,11 +16,11 @@ from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot
 from reluflow.errors import BackendError
-from reluflow.experiments.workbench import Progress
 from reluflow.losses import ExponentialLoss
 from reluflow.network import Network
 from reluflow.network.initialization import min_gaussian_initialization
 from reluflow.papers.min2024.theorems.moving_neurons import DEAD, MINUS, PLUS, cones_of
+from reluflow.papers.workbench import Progress
 
 # Section 4: every experiment has 50 neurons with Gaussian entries of this deviation, and this step size.
 WIDTH = 50

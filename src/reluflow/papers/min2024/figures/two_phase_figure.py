@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reluflow.experiments.store import Results
 from reluflow.papers.min2024.figures.two_phase_run import is_early_phase
+from reluflow.papers.store import Results
 
 if TYPE_CHECKING:
     from reluflow.viz.panels import Scale

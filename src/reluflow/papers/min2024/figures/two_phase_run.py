@@ -10,12 +10,12 @@ import numpy as np
 from reluflow.arrays import BoolArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import StochasticGradientDescent, TrainingProblem
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.min2024.figures.digits_run import images_of
 from reluflow.papers.min2024.figures.section_4 import LOSS, LR, SCALE, WIDTH, descended, gaussian_problem
 from reluflow.papers.min2024.theorems.two_phase_measures import direction_change, norm_change
+from reluflow.papers.store import Results
+from reluflow.papers.workbench import Workbench
 
 BATCH = 2_000
 NUM_IMAGES = 12_665  # zeros and ones of the training set: seven batches an epoch

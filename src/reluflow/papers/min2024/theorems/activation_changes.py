@@ -50,7 +50,7 @@ def _dead_stay_dead(evidence: Evidence) -> Comparison:
     found = moments(evidence)
     escaped = sum(int(np.sum((a.cones == DEAD) & (b.cones != DEAD))) for a, b in pairwise(found))
     ever = int(np.sum(found[-1].cones == DEAD)) if found else 0
-    return none_of(escaped, detail=f"{escaped} neurons left S_dead; {ever} are in it at the end")
+    return none_of(escaped, detail=rf"{escaped} neurons left $S_{{\mathrm{{dead}}}}$; {ever} are in it at the end")
 
 
 def _dead_are_frozen(evidence: Evidence) -> Comparison:
@@ -65,11 +65,11 @@ def _dead_are_frozen(evidence: Evidence) -> Comparison:
 DEF_1 = Theorem(
     "min2024:def1",
     Reference("min2024", "Def. 1"),
-    "A solution is regular if a neuron that enters S_dead stays there.",
+    r"A solution is regular if a neuron that enters $S_{\mathrm{dead}}$ stays there.",
     hypotheses=(BINARY, RELU),
     conclusions=(
-        Conclusion("absorbing", "no neuron leaves S_dead", _dead_stay_dead, Level.EXACT),
-        Conclusion("frozen", "nothing pulls a neuron of S_dead", _dead_are_frozen, Level.EXACT),
+        Conclusion("absorbing", r"no neuron leaves $S_{\mathrm{dead}}$", _dead_stay_dead, Level.EXACT),
+        Conclusion("frozen", r"nothing pulls a neuron of $S_{\mathrm{dead}}$", _dead_are_frozen, Level.EXACT),
     ),
     plan=_plan,
     setting=SETTING,
@@ -87,10 +87,11 @@ def _traps_hold(evidence: Evidence) -> Comparison:
 LEMMA_12 = Theorem(
     "min2024:lemma12",
     Reference("min2024", "Lemma 12"),
-    "S_dead absorbs regular solutions; positive neurons stay in S_+ and negative ones in S_- once there.",
+    r"$S_{\mathrm{dead}}$ absorbs regular solutions; positive neurons stay in $S_+$ and negative ones in $S_-$ "
+    r"once there.",
     hypotheses=(*FLOW, REGULAR),
     conclusions=(
-        Conclusion("dead", "no neuron leaves S_dead", _dead_stay_dead, Level.EXACT),
+        Conclusion("dead", r"no neuron leaves $S_{\mathrm{dead}}$", _dead_stay_dead, Level.EXACT),
         Conclusion("own-cone", "no neuron leaves the cone of its sign", _traps_hold, Level.EXACT),
     ),
     plan=_plan,
@@ -129,17 +130,19 @@ def _log_agrees(evidence: Evidence) -> Comparison:
 EQ_7 = Theorem(
     "min2024:eq7",
     Reference("min2024", "Eqs. (7), (8)"),
-    "s_j y_i <x_i, w_j> grows for every neuron that is not dead, so activations change one way, each once.",
+    r"$s_j y_i \langle x_i, w_j\rangle$ grows for every neuron that is not dead, so activations change one way, "
+    r"each once.",
     hypotheses=(assumed(CORRELATED), LOSS, BALANCED, NONZERO_NEURONS),
     conclusions=(
         Conclusion(
             "monotone",
-            "s_j y_i <x_i, w_j> does not decrease between snapshots",
+            r"$s_j y_i \langle x_i, w_j\rangle$ does not decrease between snapshots",
             AtLeast(
                 _monotone,
                 0.0,
                 allowance=ROUNDING,
-                words="smallest increment of s_j y_i <x_i, w_j> is {measured:.3g} of |w_j||x_i| (rounding 1e-10)",
+                words=r"smallest increment of $s_j y_i \langle x_i, w_j\rangle$ is {measured:.3g} of $|w_j||x_i|$ "
+                r"(rounding 1e-10)",
             ),
         ),
         Conclusion("one-way", "no forbidden and no repeated change of activation", _allowed, Level.EXACT),
@@ -148,7 +151,7 @@ EQ_7 = Theorem(
     plan=_plan,
     setting=SETTING,
     example=EXAMPLE,
-    departs="(7) and (8) speak of the boundary and of [0, T]; here of every snapshot, which is stronger.",
+    departs="(7) and (8) speak of the boundary and of $[0, T]$; here of every snapshot, which is stronger.",
 )
 
 EQ_8 = part("min2024:eq8", "Eq. (8)", EQ_7, "the mirror image of (7) for negative neurons, checked with it")
@@ -159,7 +162,7 @@ EQ_8 = part("min2024:eq8", "Eq. (8)", EQ_7, "the mirror image of (7) for negativ
 
 def _few_crossings(evidence: Evidence) -> Comparison:
     most, count = evidence.network.num_neurons * evidence.dataset.n, len(pattern_history(evidence).flips)
-    return at_least(most - count, 0.0, detail=f"{count} crossings, at most m n = {most}")
+    return at_least(most - count, 0.0, detail=f"{count} crossings, at most $m n$ = {most}")
 
 
 def _no_branch(evidence: Evidence) -> Comparison:
@@ -173,13 +176,13 @@ def _starts_off_boundaries(evidence: Evidence) -> Comparison:
     z = np.abs(evidence.network.pre_activations(evidence.dataset.X))
     norms = row_norms(evidence.network.w)[:, None] * np.linalg.norm(evidence.dataset.X, axis=1)
     smallest = float(np.min(z[norms > 0.0] / norms[norms > 0.0], initial=np.inf))
-    return judgement(smallest > ROUNDING, smallest, f"smallest |cos(w_j, x_i)| at the start is {smallest:.3g}")
+    return judgement(smallest > ROUNDING, smallest, rf"smallest $|\cos(w_j, x_i)|$ at the start is {smallest:.3g}")
 
 
 APP_E_2 = Theorem(
     "min2024:appE.2",
     Reference("min2024", "App. E.2"),
-    "Under Assumption 1 regular solutions exist for all time: every hyperplane is crossed one way, at most m n "
+    "Under Assumption 1 regular solutions exist for all time: every hyperplane is crossed one way, at most $m n$ "
     "crossings happen, and neurons that start off the hyperplanes meet no branching point.",
     hypotheses=(
         assumed(CORRELATED),
@@ -194,16 +197,17 @@ APP_E_2 = Theorem(
     conclusions=(
         Conclusion(
             "pushed",
-            "y_i s_j <x_i, w_j> does not decrease between snapshots: (46), integrated",
+            r"$y_i s_j \langle x_i, w_j\rangle$ does not decrease between snapshots: (46), integrated",
             AtLeast(
                 _monotone,
                 0.0,
                 allowance=ROUNDING,
-                words="smallest increment of s_j y_i <x_i, w_j> is {measured:.3g} of |w_j||x_i| (rounding 1e-10)",
+                words=r"smallest increment of $s_j y_i \langle x_i, w_j\rangle$ is {measured:.3g} of $|w_j||x_i|$ "
+                r"(rounding 1e-10)",
             ),
         ),
         Conclusion("one-way", "each hyperplane is crossed at most once, the allowed way", _allowed, Level.EXACT),
-        Conclusion("count", "at most m n crossings", _few_crossings),
+        Conclusion("count", "at most $m n$ crossings", _few_crossings),
         Conclusion("unbranched", "the run met no branching point (Remark 7)", _no_branch, Level.EXACT),
     ),
     plan=_plan,
@@ -253,10 +257,10 @@ def _membership_is_decided(evidence: Evidence) -> Comparison:
 ORTHOGONAL_COMPARISON = Theorem(
     "min2024:orthogonal-comparison",
     Reference("min2024", "Sec. 3.3, comparison with orthogonal data"),
-    "On orthogonal data (mu = 0) no activation is ever gained, so only neurons active on all samples of their class "
-    "at the start end in its cone.",
+    r"On orthogonal data ($\mu = 0$) no activation is ever gained, so only neurons active on all samples of their "
+    r"class at the start end in its cone.",
     hypotheses=(
-        Hypothesis("orthogonal", "any two samples are orthogonal: mu = 0", _orthogonal_classes),
+        Hypothesis("orthogonal", r"any two samples are orthogonal: $\mu = 0$", _orthogonal_classes),
         LOSS,
         RELU,
         BALANCED,

@@ -50,17 +50,18 @@ def aggregate_lengths(evidence: Evidence, *, sharp: bool) -> Values:
 LEMMA_11 = Theorem(
     "min2024:lemma11",
     Reference("min2024", "Lemma 11"),
-    "|x_a(w)| >= X_min sqrt(n_a + mu n_a (n_a - 1)) >= sqrt(mu) n_a X_min; with a leak n_a + leak (n - n_a) there.",
+    r"$|x_a(w)| \ge X_{\min} \sqrt{n_a + \mu n_a (n_a - 1)} \ge \sqrt{\mu}\, n_a X_{\min}$; with a leak $\gamma$, "
+    r"$n_a + \gamma (n - n_a)$ there.",
     hypotheses=(assumed(CORRELATED),),
     conclusions=(
         Conclusion(
             "length",
-            "|x_a| over sqrt(mu) n_a X_min is at least 1",
+            r"$|x_a|$ over $\sqrt{\mu} n_a X_{\min}$ is at least 1",
             AtLeast(
                 partial(aggregate_lengths, sharp=False),
                 1.0,
                 allowance=ROUNDING,
-                words="smallest |x_a| over its bound is {measured:.6g}",
+                words="smallest $|x_a|$ over its bound is {measured:.6g}",
             ),
         ),
         Conclusion(
@@ -70,7 +71,7 @@ LEMMA_11 = Theorem(
                 partial(aggregate_lengths, sharp=True),
                 1.0,
                 allowance=ROUNDING,
-                words="smallest |x_a| over its bound is {measured:.6g}",
+                words="smallest $|x_a|$ over its bound is {measured:.6g}",
             ),
         ),
     ),
@@ -104,9 +105,10 @@ def _extreme_vectors(evidence: Evidence) -> Comparison:
 EXTREME_VECTORS = Theorem(
     "min2024:extreme-vectors",
     Reference("min2024", "Sec. 3.1"),
-    "The only attractors of (4) for positive neurons are x_+ and S_dead, for negative ones x_- and S_dead.",
+    r"The only attractors of (4) for positive neurons are $x_+$ and $S_{\mathrm{dead}}$, for negative ones $x_-$ "
+    r"and $S_{\mathrm{dead}}$.",
     hypotheses=(assumed(CORRELATED),),
-    conclusions=(Conclusion("extremal", "every extremum of G is a class aggregate", _extreme_vectors, Level.EXACT),),
+    conclusions=(Conclusion("extremal", "every extremum of $G$ is a class aggregate", _extreme_vectors, Level.EXACT),),
     constants=geometry_constants,
     record=_extremal,
     setting=SETTING,

@@ -29,6 +29,7 @@ from reluflow.papers.min2024.theorems.shared_hypotheses import REGIME
 from reluflow.theory.comparison import (
     Comparison,
     Level,
+    Source,
     Values,
     at_most,
     fitted_slope,
@@ -68,9 +69,10 @@ def _boundary_speed(evidence: Evidence) -> Comparison:
 BOUNDARY_SPEED = Theorem(
     "min2024:boundary-speed",
     Reference("min2024", "App. C.2, Eqs. (7), (8)"),
-    "At <w_j, x_i> = 0 a neuron that is alive has s_j d/dt <w_j/|w_j|, y_i x_i/|x_i|> >= mu^(3/2) X_min/2.",
+    r"At $\langle w_j, x_i\rangle = 0$ a neuron that is alive has "
+    r"$s_j d/dt \langle w_j/|w_j|, y_i x_i/|x_i|\rangle \ge \mu^{3/2} X_{\min}/2$.",
     hypotheses=REGIME,
-    conclusions=(Conclusion("speed", "slowest crossing on [0, T]", _boundary_speed),),
+    conclusions=(Conclusion("speed", "slowest crossing on $[0, T]$", _boundary_speed),),
     constants=alignment_constants,
     plan=crossing_plan,
     log_scale=ScaledDownTo(log_bound),
@@ -155,11 +157,11 @@ def _edge_cosine(evidence: Evidence) -> float:
 DWELL_TIME = Theorem(
     "min2024:dwell-time",
     Reference("min2024", "App. C.2"),
-    "Outside its traps a neuron keeps a pattern for at most 4/(kappa sqrt(mu) X_min n_a).",
+    r"Outside its traps a neuron keeps a pattern for at most $4/(\kappa \sqrt{\mu} X_{\min} n_a)$.",
     hypotheses=REGIME,
     conclusions=(
         Conclusion("dwell", "longest stay over its bound is at most 1", _dwell),
-        Conclusion("towards", "outside all cones cos(w_j, x_a) moves fast enough", _turning_towards),
+        Conclusion("towards", r"outside all cones $\cos(w_j, x_a)$ moves fast enough", _turning_towards),
         Conclusion("away", "in the other sign's cone the neuron turns away from its aggregate", _turning_away),
         Conclusion(
             "cap",
@@ -238,8 +240,8 @@ def _maximal_path(evidence: Evidence) -> Values:
 PATHS = Theorem(
     "min2024:paths",
     Reference("min2024", "App. C.2, paths"),
-    "A neuron gains own samples and loses others until it is in its trap; no path takes longer than (4/(kappa "
-    "sqrt(mu) X_min)) (H_other + 1/2 + H_(own - 1)).",
+    r"A neuron gains own samples and loses others until it is in its trap; no path takes longer than "
+    r"$(4/(\kappa \sqrt{\mu} X_{\min})) (H_{\mathrm{other}} + 1/2 + H_{\mathrm{own} - 1})$.",
     hypotheses=REGIME,
     conclusions=(
         Conclusion("valid", "every step gains own or loses other samples", _paths_are_valid, Level.EXACT),
@@ -322,26 +324,30 @@ def _num_samples(evidence: Evidence) -> int:
 EQ_30 = Theorem(
     "min2024:eq30",
     Reference("min2024", "Eq. (30)"),
-    "Every neuron is in its trap by t_1 = 16 log n/(kappa sqrt(mu) X_min).",
+    r"Every neuron is in its trap by $t_1 = 16\,\log n/(\kappa \sqrt{\mu} X_{\min})$.",
     hypotheses=(
         *REGIME,
         Hypothesis(
             "two-samples",
-            "n >= 2: for n = 1 the formula gives t_1 = 0 (erratum E7)",
-            AtLeast(_num_samples, 2, words="n = {number}"),
+            r"$n \ge 2$: for $n = 1$ the formula gives $t_1 = 0$ (erratum E7)",
+            AtLeast(_num_samples, 2, words="$n$ = {number}"),
         ),
     ),
     conclusions=(
-        Conclusion("aligned", "tau_align is at most t_1", aligned_by_t_1),
+        Conclusion("aligned", r"$\tau_{\mathrm{align}}$ is at most $t_1$", aligned_by_t_1),
         Conclusion(
             "harmonic",
-            "tau_align is at most the time of the maximal path, itself at most t_1",
+            r"$\tau_{\mathrm{align}}$ is at most the time of the maximal path, itself at most $t_1$",
             _aligned_by_t_1_harmonic,
         ),
         Conclusion(
             "order",
-            "the exact time for two samples grows at most like mu^(-1/2)",
-            AtLeast(_order_in_mu, -0.5, words="the alignment time scales like mu^{measured:.4g}, claimed mu^(-1/2)"),
+            r"the exact time for two samples grows at most like $\mu^{-1/2}$",
+            AtLeast(
+                _order_in_mu,
+                -0.5,
+                words=r"the alignment time scales like $\mu$ to the power {measured:.4g}, claimed $-1/2$",
+            ),
             Level.SCALING,
         ),
     ),
@@ -351,21 +357,23 @@ EQ_30 = Theorem(
     log_scale=ScaledDownTo(log_bound),
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E3: kappa <= mu^2, so t_1 is of order mu^(-5/2) log n, not mu^(-1/2) log n; E7: n = 1 is excluded.",
+    erratum=r"E3: $\kappa \le \mu^2$, so $t_1$ is of order $\mu^{-5/2}\,\log n$, not $\mu^{-1/2}\,\log n$; E7: "
+    r"$n = 1$ is excluded.",
 )
 
 
 SHARP_ALIGNMENT = Theorem(
     "min2024:sharp-alignment",
     Reference("min2024", "App. C.2, by separation of variables"),
-    "Every neuron is in its trap by 4 artanh(sqrt(1 - kappa))/(sqrt(mu) X_min) times the maximal path, which is of "
-    "order log(1/kappa) log n/sqrt(mu), and never above the harmonic form.",
+    r"Every neuron is in its trap by $4\,\operatorname{artanh}(\sqrt{1 - \kappa})/(\sqrt{\mu} X_{\min})$ times the "
+    r"maximal path, which is of order $\log(1/\kappa)\,\log n/\sqrt{\mu}$, and never above the harmonic form.",
     hypotheses=REGIME,
-    conclusions=(Conclusion("aligned", "tau_align is at most it", aligned_by_t_1_sharp),),
+    conclusions=(Conclusion("aligned", r"$\tau_{\mathrm{align}}$ is at most it", aligned_by_t_1_sharp),),
     constants=alignment_constants,
     plan=alignment_plan,
     log_scale=ScaledDownTo(log_bound),
     setting=SETTING,
     example=EXAMPLE,
-    departs="Not in the paper: its proof with 1 - cos^2 kept instead of bounded by kappa.",
+    source=Source.RELUFLOW,
+    departs=r"Not in the paper: its proof with $1 - \cos^2$ kept instead of bounded by $\kappa$.",
 )

@@ -38,7 +38,7 @@ def _window_suffices(evidence: Evidence) -> Comparison:
     """t_1 <= T is exactly the second term of (28)."""
     constants = evidence.recorded(ProofConstants)
     T, t_1 = constants.horizon, constants.t_1
-    return at_least(T, t_1, allowance=1e-9 * t_1, detail=f"T = {T:.8g}, t_1 = {t_1:.8g}")
+    return at_least(T, t_1, allowance=1e-9 * t_1, detail=f"$T$ = {T:.8g}, $t_1$ = {t_1:.8g}")
 
 
 def _first_term_implies_29(evidence: Evidence) -> float:
@@ -51,11 +51,11 @@ def _first_term_implies_29(evidence: Evidence) -> float:
 EQ_28 = Theorem(
     "min2024:eq28",
     Reference("min2024", "Eq. (28)"),
-    "eps <= min{kappa sqrt(mu) X_min/(8 sqrt(m) n X_max^2 W_max^2), m^(-1/2) exp(-4 n X_max t_1)} gives t_1 <= T "
-    "and, through Lemma 3, (29).",
+    r"$\varepsilon \le \min\{\kappa \sqrt{\mu} X_{\min}/(8 \sqrt{m} n X_{\max}^2 W_{\max}^2), m^{-1/2}\,\exp(-4 n "
+    r"X_{\max} t_1)\}$ gives $t_1 \le T$ and, through Lemma 3, (29).",
     hypotheses=REGIME,
     conclusions=(
-        Conclusion("window", "t_1 is at most T", _window_suffices),
+        Conclusion("window", "$t_1$ is at most $T$", _window_suffices),
         Conclusion(
             "implies-29",
             "at the first term Lemma 3 gives (29); logarithms",
@@ -67,26 +67,32 @@ EQ_28 = Theorem(
     log_scale=ScaledDownTo(log_bound),
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E2: printed with 4, which gives twice (29); E1: zeta is min(zeta_1, zeta_2), printed as a maximum.",
+    erratum=r"E2: printed with 4, which gives twice (29); E1: $\zeta$ is $\min(\zeta_1, \zeta_2)$, printed as a "
+    r"maximum.",
 )
 
 BOUNDED_ALIGNMENT_TIME = part(
-    "min2024:bounded-alignment-time", "Sec. 3.2, why t_1 must be bounded", EQ_28, "t_1 <= T is the second term of (28)"
+    "min2024:bounded-alignment-time",
+    "Sec. 3.2, why $t_1$ must be bounded",
+    EQ_28,
+    r"$t_1 \le T$ is the second term of (28)",
 )
 
 
 def _outputs_of_29(evidence: Evidence) -> Comparison:
-    found = require(moments_until(evidence, proof_constants(evidence).horizon), "no snapshot in [0, T]")
+    found = require(moments_until(evidence, proof_constants(evidence).horizon), "no snapshot in $[0, T]$")
     measured, bound = max(moment.log_largest_output for moment in found), _log_output_of_29(evidence)
-    return log_at_most(measured, bound, detail=f"log max|f| = {measured:.6g} against at most {bound:.6g} on [0, T]")
+    return log_at_most(
+        measured, bound, detail=rf"$\log\,\max|f|$ = {measured:.6g} against at most {bound:.6g} on $[0, T]$"
+    )
 
 
 EQ_29 = Theorem(
     "min2024:eq29",
     Reference("min2024", "Eq. (29)"),
-    "On [0, T] max|f| <= kappa sqrt(mu) X_min/(4 n X_max).",
+    r"On $[0, T]$, $\max|f| \le \kappa \sqrt{\mu} X_{\min}/(4 n X_{\max})$.",
     hypotheses=REGIME,
-    conclusions=(Conclusion("outputs", "log max|f| on [0, T]", _outputs_of_29),),
+    conclusions=(Conclusion("outputs", r"$\log\,\max|f|$ on $[0, T]$", _outputs_of_29),),
     constants=alignment_constants,
     plan=alignment_plan,
     log_scale=ScaledDownTo(log_bound),

@@ -15,7 +15,7 @@ from reluflow.papers.min2024.theorems.moving_neurons import DEAD, Moment, moment
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.measures import Constants
 
-NO_FIT, NO_NEURON = "the run did not reach t_2", "no neuron in its cone at t_1"
+NO_FIT, NO_NEURON = "the run did not reach $t_2$", "no neuron in its cone at $t_1$"
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,20 +85,20 @@ def _generators_attain(evidence: Evidence) -> Comparison:
 LEMMA_5 = Theorem(
     "min2024:lemma5",
     Reference("min2024", "Lemma 5"),
-    "Any two vectors of K = cone{y_i x_i} have a cosine of at least mu.",
+    r"Any two vectors of $K = \operatorname{cone}\{y_i x_i\}$ have a cosine of at least $\mu$.",
     hypotheses=(assumed(CORRELATED),),
     conclusions=(
         Conclusion(
             "cosine",
-            "smallest cosine of drawn points of K",
+            "smallest cosine of drawn points of $K$",
             AtLeast(
                 _pairwise_cosine,
                 least_cosine,
                 allowance=ROUNDING,
-                words="smallest cosine {measured:.12g} against mu = {bound:.12g}",
+                words=r"smallest cosine {measured:.12g} against $\mu$ = {bound:.12g}",
             ),
         ),
-        Conclusion("attained", "the generators attain mu", _generators_attain, Level.EXACT),
+        Conclusion("attained", r"the generators attain $\mu$", _generators_attain, Level.EXACT),
     ),
     constants=geometry_constants,
     record=_cone_points,
@@ -110,7 +110,12 @@ LEMMA_5 = Theorem(
 def _inside_by_mu(evidence: Evidence) -> Comparison:
     data, points = data_constants(evidence), evidence.recorded(ConePoints).points
     smallest = float(np.min(points @ data.unit_signed.T))
-    return at_least(smallest, data.mu, allowance=ROUNDING, detail=f"smallest y_i <x_c, x_i>/|x_i| is {smallest:.12g}")
+    return at_least(
+        smallest,
+        data.mu,
+        allowance=ROUNDING,
+        detail=rf"smallest $y_i \langle x_c, x_i\rangle/|x_i|$ is {smallest:.12g}",
+    )
 
 
 def _inside_cones(evidence: Evidence) -> Comparison:
@@ -122,11 +127,12 @@ def _inside_cones(evidence: Evidence) -> Comparison:
 LEMMA_7 = Theorem(
     "min2024:lemma7",
     Reference("min2024", "Lemma 7"),
-    "K lies in the interior of S_+ and -K in that of S_-: y_i <x_c, x_i> >= mu |x_i| for unit x_c in K.",
+    r"$K$ lies in the interior of $S_+$ and $-K$ in that of $S_-$: $y_i \langle x_c, x_i\rangle \ge \mu|x_i|$ for "
+    r"unit $x_c$ in $K$.",
     hypotheses=(assumed(CORRELATED),),
     conclusions=(
-        Conclusion("depth", "smallest y_i <x_c, x_i>/|x_i|", _inside_by_mu),
-        Conclusion("inside", "no point of +-K is outside its cone", _inside_cones, Level.EXACT),
+        Conclusion("depth", r"smallest $y_i \langle x_c, x_i\rangle/|x_i|$", _inside_by_mu),
+        Conclusion("inside", r"no point of $\pm K$ is outside its cone", _inside_cones, Level.EXACT),
     ),
     constants=geometry_constants,
     record=_cone_points,
@@ -168,13 +174,13 @@ def _is_convex(evidence: Evidence) -> Comparison:
             left, right = rng.integers(0, len(members), (2, NUM_DRAWS))
             weights = rng.exponential(size=(2, NUM_DRAWS, 1))
             outside += (_codes(data, weights[0] * members[left] + weights[1] * members[right]) != sign).tolist()
-    return none_of(sum(require(outside, "neither S_+ nor S_- held a drawn direction")), total=len(outside))
+    return none_of(sum(require(outside, "neither $S_+$ nor $S_-$ held a drawn direction")), total=len(outside))
 
 
 LEMMA_6 = Theorem(
     "min2024:lemma6",
     Reference("min2024", "Lemma 6"),
-    "S_+ and S_- are convex cones.",
+    "$S_+$ and $S_-$ are convex cones.",
     hypotheses=(BINARY,),
     conclusions=(Conclusion("convex", "no positive combination leaves its cone", _is_convex, Level.EXACT),),
     record=_members,
@@ -235,15 +241,15 @@ def _num_escaped(evidence: Evidence, points: Mapping[int, FloatArray]) -> int:
 
 def _cap_is_inside(evidence: Evidence) -> Comparison:
     escaped = _num_escaped(evidence, evidence.recorded(Caps).inside)
-    return none_of(escaped, detail=f"{escaped} points of the caps at {SMALLER:g} zeta_1* leave their cone")
+    return none_of(escaped, detail=rf"{escaped} points of the caps at {SMALLER:g} $\zeta_1^*$ leave their cone")
 
 
 def _cap_is_sharp(evidence: Evidence) -> Comparison:
     beyond = evidence.recorded(Caps).beyond
     if beyond is None:
-        return nothing("zeta_1* is above 1/1.02, no larger cap to try")
+        return nothing(r"$\zeta_1^*$ is above 1/1.02, no larger cap to try")
     escaped = _num_escaped(evidence, beyond)
-    return at_least(escaped, 1.0, detail=f"{escaped} points of the caps at 1.02 zeta_1* leave their cone")
+    return at_least(escaped, 1.0, detail=rf"{escaped} points of the caps at $1.02 \zeta_1^*$ leave their cone")
 
 
 def _cap_at_least(evidence: Evidence) -> Comparison:
@@ -253,12 +259,13 @@ def _cap_at_least(evidence: Evidence) -> Comparison:
 LEMMA_8 = Theorem(
     "min2024:lemma8",
     Reference("min2024", "Lemma 8"),
-    "The caps {cos(z, x_+-) >= sqrt(1 - zeta_1)} lie in S_+- exactly for zeta_1 < zeta_1*, and zeta_1* >= mu^2.",
+    r"The caps $\{\cos(z, x_\pm) \ge \sqrt{1 - \zeta_1}\}$ lie in $S_\pm$ exactly for $\zeta_1 < \zeta_1^*$, and "
+    r"$\zeta_1^* \ge \mu^2$.",
     hypotheses=(assumed(CORRELATED),),
     conclusions=(
-        Conclusion("cap", "no point of the caps at 0.9999 zeta_1* is outside", _cap_is_inside),
-        Conclusion("sharp", "some point of the caps at 1.02 zeta_1* is outside", _cap_is_sharp, Level.EXACT),
-        Conclusion("size", "zeta_1* is at least mu^2", _cap_at_least),
+        Conclusion("cap", r"no point of the caps at $0.9999 \zeta_1^*$ is outside", _cap_is_inside),
+        Conclusion("sharp", r"some point of the caps at $1.02 \zeta_1^*$ is outside", _cap_is_sharp, Level.EXACT),
+        Conclusion("size", r"$\zeta_1^*$ is at least $\mu^2$", _cap_at_least),
     ),
     constants=geometry_constants,
     record=_caps,
@@ -302,7 +309,7 @@ def _cosine_to_outside(evidence: Evidence) -> Comparison:
     data, drawn = data_constants(evidence), evidence.recorded(Outsiders)
     largest = float(np.max(np.abs(drawn.points @ drawn.outsiders.T)))
     bound = math.sqrt(1.0 - data.mu**2)
-    return at_most(largest, bound, allowance=ROUNDING, detail=f"largest |cos| {largest:.12g} against {bound:.12g}")
+    return at_most(largest, bound, allowance=ROUNDING, detail=rf"largest $|\cos|$ {largest:.12g} against {bound:.12g}")
 
 
 def _xi_is_attained(evidence: Evidence) -> Comparison:
@@ -313,17 +320,21 @@ def _xi_is_attained(evidence: Evidence) -> Comparison:
 
 def _pair_below_one(evidence: Evidence) -> Comparison:
     mu = data_constants(evidence).mu
-    return judgement(mu < 1.0 - ROUNDING, 1.0 - mu, f"mu = {mu:.6g}")
+    return judgement(mu < 1.0 - ROUNDING, 1.0 - mu, rf"$\mu$ = {mu:.6g}")
 
 
 LEMMA_9 = Theorem(
     "min2024:lemma9",
     Reference("min2024", "Lemma 9"),
-    "|cos(x, z)| <= sqrt(1 - xi) for x in K and z outside S_+ and S_-, with xi = mu^2, which is best possible.",
-    hypotheses=(assumed(CORRELATED), Hypothesis("mu-below-1", "mu < 1: not all y_i x_i are parallel", _pair_below_one)),
+    r"$|\cos(x, z)| \le \sqrt{1 - \xi}$ for $x$ in $K$ and $z$ outside $S_+$ and $S_-$, with $\xi = \mu^2$, which "
+    r"is best possible.",
+    hypotheses=(
+        assumed(CORRELATED),
+        Hypothesis("mu-below-1", r"$\mu < 1$: not all $y_i x_i$ are parallel", _pair_below_one),
+    ),
     conclusions=(
-        Conclusion("cosine", "largest |cos| of drawn pairs", _cosine_to_outside),
-        Conclusion("attained", "1 - (largest cosine)^2 is mu^2", _xi_is_attained, Level.EXACT),
+        Conclusion("cosine", r"largest $|\cos|$ of drawn pairs", _cosine_to_outside),
+        Conclusion("attained", r"$1 - c^2$ for the largest cosine $c$ is $\mu^2$", _xi_is_attained, Level.EXACT),
     ),
     constants=geometry_constants,
     record=_points_and_outsiders,

@@ -195,7 +195,9 @@ def proof_constants(evidence: Evidence) -> ProofConstants:
     )
 
 
-EQ_26 = definition("min2024:eq26", "Eq. (26)", proof_constants, "zeta_2, and with it zeta, xi and kappa (erratum E1)")
+EQ_26 = definition(
+    "min2024:eq26", "Eq. (26)", proof_constants, r"$\zeta_2$, and with it $\zeta$, $\xi$ and $\kappa$ (erratum E1)"
+)
 
 
 def start_norms(evidence: Evidence) -> tuple[float, float]:
@@ -206,7 +208,7 @@ def start_norms(evidence: Evidence) -> tuple[float, float]:
 
 
 REMARK_3 = definition(
-    "min2024:remark3", "Remark 3", start_norms, "the bounds carry W_max and W_min of the unscaled start"
+    "min2024:remark3", "Remark 3", start_norms, r"the bounds carry $W_{\max}$ and $W_{\min}$ of the unscaled start"
 )
 
 

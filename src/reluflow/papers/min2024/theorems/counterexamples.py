@@ -155,7 +155,8 @@ def _limit_is_no_solution(evidence: Evidence) -> Comparison:
 
     residual = path_residual(path, time, label=-1.0, slope_at_zero=slope)
     words = (
-        f"Euler tends to w_1 = {limit:.3g}, whose integral equation misses by {residual:.6g}; c t = {slope * time:.6g}"
+        f"Euler tends to $w_1$ = {limit:.3g}, whose integral equation misses by {residual:.6g}; $c t$ = "
+        f"{slope * time:.6g}"
     )
     return equals(residual, slope * time, atol=1e-9 * slope * time, detail=words)
 
@@ -168,30 +169,32 @@ def _rests_without_slope(evidence: Evidence) -> float:
 APP_E_3 = Theorem(
     "min2024:appE.3",
     Reference("min2024", "App. E.3"),
-    "With sigma'(0) = c > 0 no Caratheodory solution starts on the hyperplane of a sample that pushes back.",
+    r"With $\sigma'(0) = c > 0$ no Caratheodory solution starts on the hyperplane of a sample that pushes back.",
     hypotheses=(Hypothesis("counterexample", "one sample (1, 0) with label -1", partial(_one_sample, label=-1.0)),),
     conclusions=(
         Conclusion(
             "euler",
-            "Euler moves once, to -eta c, and stops",
+            r"Euler moves once, to $-\eta c$, and stops",
             AtMost(
                 _euler_stops,
                 0.0,
-                words="Euler's w_1 differs from -eta c by at most {measured:.3g} for steps down to 0.001",
+                words=r"Euler's $w_1$ differs from $-\eta c$ by at most {measured:.3g} for steps down to 0.001",
             ),
             Level.EXACT,
         ),
-        Conclusion("no-solution", "the limit of Euler misses the integral equation by c t", _limit_is_no_solution),
+        Conclusion("no-solution", "the limit of Euler misses the integral equation by $c t$", _limit_is_no_solution),
         Conclusion(
             "zero-slope",
-            "with sigma'(0) = 0 the constant path is a solution",
+            r"with $\sigma'(0) = 0$ the constant path is a solution",
             AtMost(
-                _rests_without_slope, 0.0, words="residual of the path that stays is {measured:.3g} with sigma'(0) = 0"
+                _rests_without_slope,
+                0.0,
+                words=r"residual of the path that stays is {measured:.3g} with $\sigma'(0) = 0$",
             ),
             Level.EXACT,
         ),
     ),
-    parameters=(TIME, Parameter("slope", 0.5, "c = sigma'(0)", low=0.0)),
+    parameters=(TIME, Parameter("slope", 0.5, r"$c = \sigma'(0)$", low=0.0)),
     record=_euler_paths,
     setting=SETTING,
     example="min-existence-failure",
@@ -245,21 +248,21 @@ def _leaving_solves(evidence: Evidence) -> Values:
 def _solutions_differ(evidence: Evidence) -> Comparison:
     end, path = evidence.parameter("time"), evidence.recorded(BranchedPaths).leaving[0]
     distance = float(abs(path(np.array([end]))[0, 0]))
-    words = f"at t = {end:g} the leaving solution has w_1 = {distance:.6g}, the constant one 0"
+    words = f"at $t$ = {end:g} the leaving solution has $w_1$ = {distance:.6g}, the constant one 0"
     return at_least(distance, 1e-6, detail=words)
 
 
 APP_E_4 = Theorem(
     "min2024:appE.4",
     Reference("min2024", "App. E.4, Eq. (47)"),
-    "On the hyperplane of a sample that pulls, staying is a solution and so is leaving at any time t_0; a regular "
-    "solution stays.",
+    "On the hyperplane of a sample that pulls, staying is a solution and so is leaving at any time $t_0$; a "
+    "regular solution stays.",
     hypotheses=(Hypothesis("counterexample", "one sample (1, 0) with label 1", partial(_one_sample, label=1.0)),),
     conclusions=(
         Conclusion(
             "stay",
             "the constant path solves it",
-            AtMost(_rests, 0.0, words="residual of the path that stays is {measured:.3g} with sigma'(0) = 0"),
+            AtMost(_rests, 0.0, words=r"residual of the path that stays is {measured:.3g} with $\sigma'(0) = 0$"),
             Level.EXACT,
         ),
         Conclusion(
@@ -273,7 +276,7 @@ APP_E_4 = Theorem(
         ),
         Conclusion(
             "leave",
-            "w_1 = sinh s, a = cosh s with its clock solves it for every wait",
+            r"$w_1 = \sinh s$, $a = \cosh s$ with its clock solves it for every wait",
             AtMost(
                 _leaving_solves,
                 1e-09,

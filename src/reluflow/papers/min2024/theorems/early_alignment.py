@@ -35,16 +35,16 @@ def _aligned_moments(evidence: Evidence) -> tuple[Moment, ...]:
     return moments_from(evidence, proof_constants(evidence).t_1)
 
 
-@requires(_aligned_moments, "no snapshot at t_1")
+@requires(_aligned_moments, "no snapshot at $t_1$")
 def _classified(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     """Neurons outside both traps at the first snapshot from t_1 on."""
     first = found[0]
     outside = int(np.sum((first.cones != DEAD) & (first.cones != first.signs)))
     counts = {name: int(np.sum(first.cones == code)) for name, code in (("S_+", 1), ("S_-", -1), ("S_dead", 0))}
-    return none_of(outside, detail=f"{outside} neurons outside their traps at t_1; {counts}")
+    return none_of(outside, detail=f"{outside} neurons outside their traps at $t_1$; {counts}")
 
 
-@requires(_aligned_moments, "no snapshot at t_1")
+@requires(_aligned_moments, "no snapshot at $t_1$")
 def _active_ones_survive(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     """A neuron active on an own sample at the start is in its cone at t_1."""
     data, signs = data_constants(evidence), np.sign(evidence.network.a)
@@ -54,10 +54,10 @@ def _active_ones_survive(evidence: Evidence, found: tuple[Moment, ...]) -> Compa
     return none_of(lost, total=int(np.sum(starts_active)))
 
 
-@requires(_aligned_moments, "two snapshots after t_1", at_least=2)
+@requires(_aligned_moments, "two snapshots after $t_1$", at_least=2)
 def _trapped(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     lost = sum(int(np.sum(moment.cones != found[0].cones)) for moment in found[1:])
-    return none_of(lost, detail=f"{lost} changes of cone over {len(found)} snapshots after t_1")
+    return none_of(lost, detail=f"{lost} changes of cone over {len(found)} snapshots after $t_1$")
 
 
 def _one_way(evidence: Evidence) -> Comparison:
@@ -72,7 +72,7 @@ def _within_window(evidence: Evidence) -> Comparison:
     horizon = proof_constants(evidence).horizon
     slack = min(min(t - horizon, bound - t) for t, bound in times)
     latest, longest = (max(each) for each in zip(*times, strict=True))
-    return at_least(slack, 0.0, detail=f"t_2 = {latest:.8g} in [{horizon:.8g}, {longest:.8g}]")
+    return at_least(slack, 0.0, detail=f"$t_2$ = {latest:.8g} in [{horizon:.8g}, {longest:.8g}]")
 
 
 def _predictions(evidence: Evidence) -> Constants:
@@ -99,22 +99,31 @@ class WithBothCones:
 THM_1 = Theorem(
     "min2024:thm1",
     Reference("min2024", "Theorem 1"),
-    "For small enough balanced initialisation every neuron is in S_+, S_- or S_dead by t_1 and stays; from t_2 on "
-    "L(t) <= L(t_2)/(L(t_2) alpha_rate (t - t_2) + 1); and |W|_F^2 <= 2|W|_2^2 + 4 sqrt(m) eps W_max^2.",
+    r"For small enough balanced initialisation every neuron is in $S_+$, $S_-$ or $S_{\mathrm{dead}}$ by $t_1$ and "
+    r"stays; from $t_2$ on $L(t) \le L(t_2)/(L(t_2) \alpha_{\mathrm{rate}} (t - t_2) + 1)$; and "
+    r"$\|W\|_F^2 \le 2\|W\|_2^2 + 4 \sqrt{m} \varepsilon W_{\max}^2$.",
     hypotheses=(*REGIME, REGULAR),
     conclusions=(
-        Conclusion("aligned", "tau_align is at most t_1", aligned_by_t_1),
-        Conclusion("aligned-sharp", "tau_align is at most t_1_sharp", aligned_by_t_1_sharp),
-        Conclusion("classified", "at t_1 every neuron is in its cone or dead", _classified, Level.EXACT),
+        Conclusion("aligned", r"$\tau_{\mathrm{align}}$ is at most $t_1$", aligned_by_t_1),
+        Conclusion("aligned-sharp", r"$\tau_{\mathrm{align}}$ is at most $t_1^{\mathrm{sharp}}$", aligned_by_t_1_sharp),
+        Conclusion("classified", "at $t_1$ every neuron is in its cone or dead", _classified, Level.EXACT),
         Conclusion(
             "survivors", "a neuron active on its class at the start ends in its cone", _active_ones_survive, Level.EXACT
         ),
         Conclusion("one-way", "activations changed the allowed way only", _one_way, Level.EXACT),
-        Conclusion("trapped", "from t_1 on no neuron changes its cone", _trapped, Level.EXACT),
-        Conclusion("window", "t_2 lies between T and the bound (39)", WithBothCones(_within_window)),
-        Conclusion("loss", "L(t) over L(t_2)/(L(t_2) alpha_rate (t - t_2) + 1)", WithBothCones(loss_under_curve)),
-        Conclusion("norm", "|W|_F^2 against log(n/curve(t))/X_max, which diverges", WithBothCones(norm_over_curve)),
-        Conclusion("low-rank", "stable rank against 2 plus the allowance from t_1 on", WithBothCones(low_rank)),
+        Conclusion("trapped", "from $t_1$ on no neuron changes its cone", _trapped, Level.EXACT),
+        Conclusion("window", "$t_2$ lies between $T$ and the bound (39)", WithBothCones(_within_window)),
+        Conclusion(
+            "loss",
+            r"$L(t)$ over $L(t_2)/(L(t_2) \alpha_{\mathrm{rate}} (t - t_2) + 1)$",
+            WithBothCones(loss_under_curve),
+        ),
+        Conclusion(
+            "norm",
+            r"$\|W\|_F^2$ against $\log(n/B(t))/X_{\max}$, which diverges, $B$ being the bound on the loss",
+            WithBothCones(norm_over_curve),
+        ),
+        Conclusion("low-rank", "stable rank against 2 plus the allowance from $t_1$ on", WithBothCones(low_rank)),
         Conclusion("limit-rank", "stable rank at the end", WithBothCones(partial(ranks_in_space, from_last=True))),
     ),
     constants=alignment_and_rate_constants,
@@ -123,10 +132,10 @@ THM_1 = Theorem(
     log_scale=ScaledDownTo(log_bound),
     setting=SETTING,
     example=SPATIAL,
-    erratum="E1, E2: zeta is a minimum and (28) needs the factor 8; E3: t_1 is of order mu^(-5/2) log n, the "
-    "order mu^(-1/2) holds up to log(1/mu) for t_1_sharp.",
-    departs="The limsup of the stable rank is read at the last snapshot; what the second part says of t_2 and "
-    "later is asked where both cones hold a neuron at t_1.",
+    erratum=r"E1, E2: $\zeta$ is a minimum and (28) needs the factor 8; E3: $t_1$ is of order "
+    r"$\mu^{-5/2}\,\log n$, the order $\mu^{-1/2}$ holds up to $\log(1/\mu)$ for $t_1^{\mathrm{sharp}}$.",
+    departs="The limsup of the stable rank is read at the last snapshot; what the second part says of $t_2$ and "
+    "later is asked where both cones hold a neuron at $t_1$.",
     diagnosed=DataHypotheses(
         losses=("logistic", "exponential"),
         leaks="relu",
@@ -146,13 +155,13 @@ def _refined(evidence: Evidence) -> Values:
 REFINED_ALIGNMENT = Theorem(
     "min2024:refined-alignment",
     Reference("min2024", "Sec. 3.2, refined alignment"),
-    "By the time an own output reaches 1/4 the neurons of a cone are close to x_+-: cos >= 1/4 is proved.",
+    r"By the time an own output reaches 1/4 the neurons of a cone are close to $x_\pm$: $\cos \ge 1/4$ is proved.",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
         Conclusion(
             "cosine",
-            "smallest cos(w_j, x_+-) at t_2^+-",
-            AtLeast(_refined, 0.25, without="no neuron in its cone at t_1"),
+            r"smallest $\cos(w_j, x_\pm)$ at $t_2^\pm$",
+            AtLeast(_refined, 0.25, without="no neuron in its cone at $t_1$"),
         ),
     ),
     constants=alignment_and_rate_constants,

@@ -62,22 +62,30 @@ def _selections_push_one_way(evidence: Evidence) -> Comparison:
     moving = lengths > ROUNDING * data.largest_norm
     require(np.any(moving), "no selection beside 0 was found")
     smallest = float(np.min((chosen[moving] / lengths[moving, None]) @ data.unit_signed.T))
-    words = f"smallest cosine of {int(np.sum(moving))} selections with a y_i x_i is {smallest:.6g}, mu = {data.mu:.6g}"
+    words = (
+        rf"smallest cosine of {int(np.sum(moving))} selections with a $y_i x_i$ is {smallest:.6g}, $\mu$ = "
+        rf"{data.mu:.6g}"
+    )
     return at_least(smallest, data.mu, allowance=ROUNDING, detail=words)
 
 
 APP_F = Theorem(
     "min2024:appF",
     Reference("min2024", "App. F"),
-    "Every nonzero selection of Filippov's set-valued x_a lies in K, so crossings stay one-way.",
+    "Every nonzero selection of Filippov's set-valued $x_a$ lies in $K$, so crossings stay one-way.",
     hypotheses=(assumed(CORRELATED),),
     conclusions=(
-        Conclusion("one-way", "smallest cosine of a selection with a y_i x_i is at least mu", _selections_push_one_way),
+        Conclusion(
+            "one-way", r"smallest cosine of a selection with a $y_i x_i$ is at least $\mu$", _selections_push_one_way
+        ),
     ),
     constants=geometry_constants,
     record=_selections,
     setting=SETTING,
     example=EXAMPLE,
+    departs="The appendix says, without a proof, that Theorem 1 holds for regular Filippov solutions too. Judged is "
+    "the fact about cones that its proof needs there; the runs on which Theorem 1 itself is judged are Filippov "
+    "solutions, for the solver resolves the inclusion at every hyperplane.",
 )
 
 
@@ -135,7 +143,7 @@ REMARK_8 = Theorem(
         Hypothesis(
             "d-at-least-3",
             "hyperplanes meet outside 0",
-            AtLeast(_dimension, 3, words="d = {number}; two hyperplanes of the plane meet in 0 only"),
+            AtLeast(_dimension, 3, words="$d$ = {number}; two hyperplanes of the plane meet in 0 only"),
         ),
     ),
     conclusions=(

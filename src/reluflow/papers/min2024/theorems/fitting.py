@@ -46,8 +46,8 @@ def _linear_decrease(evidence: Evidence, factor: float | None = None) -> Compari
         if np.all(moment.data.y * moment.network.shape_outputs(moment.data.X) >= 0.0):
             output_square = float(np.sum((moment.network.a / moment.gauge) ** 2))
             ratios.append(moment.gauged_gradient_square / (output_square * moment.loss_value**2 * margin**2) / factor)
-    words = f"smallest -dL/dt over its bound is {{measured:.6g}} in {{count}} snapshots, rho = {margin:.6g}"
-    without = "no snapshot with every y_i f_i >= 0"
+    words = rf"smallest $-dL/dt$ over its bound is {{measured:.6g}} in {{count}} snapshots, $\rho$ = {margin:.6g}"
+    without = r"no snapshot with every $y_i f_i \ge 0$"
     return worst_compared(ratios, "at_least", 1.0, words=words, without=without, allowance=1e-12)
 
 
@@ -58,8 +58,9 @@ def _linear_plan(evidence: Evidence) -> FlowPlan:
 LEMMA_15 = Theorem(
     "min2024:lemma15",
     Reference("min2024", "Lemma 15"),
-    "For a linear two-layer network on data separable with margin rho, dL/dt <= -|a|^2 L^2 rho^2/4 whenever every "
-    "sample is classified; without the 1/4 for the exponential loss, with 1/(4 ln^2 2) for twice the logistic loss.",
+    r"For a linear two-layer network on data separable with margin $\rho$, $dL/dt \le -|a|^2 L^2 \rho^2/4$ "
+    r"whenever every sample is classified; without the 1/4 for the exponential loss, with $1/(4\,\ln^2 2)$ for "
+    r"twice the logistic loss.",
     hypotheses=(
         assumed(LINEARLY_SEPARABLE),
         LOSS,
@@ -68,7 +69,7 @@ LEMMA_15 = Theorem(
         Hypothesis("linear", "the activation is the identity, leak 1", Equals(leak, 1.0, words="leak {number:g}")),
     ),
     conclusions=(
-        Conclusion("decrease", "-dL/dt over |a|^2 L^2 rho^2/4", partial(_linear_decrease, factor=0.25)),
+        Conclusion("decrease", r"$-dL/dt$ over $|a|^2 L^2 \rho^2/4$", partial(_linear_decrease, factor=0.25)),
         Conclusion("decrease-sharp", "the same with the best factor", _linear_decrease),
     ),
     plan=_linear_plan,
@@ -91,43 +92,45 @@ def _slope_of_loss(evidence: Evidence, factor: float | None = None) -> Values:
         yield gradient_square / moment.loss_value**2 / rate
 
 
-@requires(fitted_moments, "two snapshots after t_2", at_least=2)
+@requires(fitted_moments, "two snapshots after $t_2$", at_least=2)
 def loss_under_curve(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     """L(t) (L(s) alpha (t - s) + 1)/L(s) <= 1 for all snapshots t >= s >= t_2, s the first of them."""
     first, rate = found[0], proof_constants(evidence).rate
     ratios = [
         m.loss_value * (first.loss_value * rate * (m.time - first.time) + 1.0) / first.loss_value for m in found[1:]
     ]
-    words = f"largest L(t) over its bound is {max(ratios):.6g} up to {found[-1].time - first.time:.6g} after t_2"
+    words = f"largest $L(t)$ over its bound is {max(ratios):.6g} up to {found[-1].time - first.time:.6g} after $t_2$"
     return at_most(max(ratios), 1.0, detail=words)
 
 
 RATE = Theorem(
     "min2024:rate",
     Reference("min2024", "App. D.2, convergence"),
-    "From t_2 on dL/dt <= -alpha_rate L^2 with alpha_rate = (mu X_min)^2/(32 X_max), so L(t) = O(1/t); four times "
-    "that rate for the exponential loss.",
+    r"From $t_2$ on $dL/dt \le -\alpha_{\mathrm{rate}} L^2$ with "
+    r"$\alpha_{\mathrm{rate}} = (\mu X_{\min})^2/(32 X_{\max})$, so $L(t) = O(1/t)$; four times that rate for the "
+    r"exponential loss.",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
         Conclusion(
             "slope",
-            "-dL/dt over alpha_rate L^2",
+            r"$-dL/dt$ over $\alpha_{\mathrm{rate}} L^2$",
             AtLeast(
                 partial(_slope_of_loss, factor=1.0),
                 1.0,
-                words="smallest -dL/dt over alpha_rate L^2 is {measured:.6g}",
-                without="no snapshot after t_2",
+                words=r"smallest $-dL/dt$ over $\alpha_{{\mathrm{{rate}}}} L^2$ is {measured:.6g}",
+                without="no snapshot after $t_2$",
             ),
         ),
-        Conclusion("curve", "L(t) over its bound", loss_under_curve),
+        Conclusion("curve", "$L(t)$ over its bound", loss_under_curve),
         Conclusion(
             "slope-sharp",
-            "the same with 4 alpha_rate for the exponential loss and 1/ln^2 2 of it for twice the logistic one",
+            r"the same with $4 \alpha_{\mathrm{rate}}$ for the exponential loss and $1/\ln^2 2$ of it for twice "
+            r"the logistic one",
             AtLeast(
                 _slope_of_loss,
                 1.0,
-                words="smallest -dL/dt over alpha_rate L^2 is {measured:.6g}",
-                without="no snapshot after t_2",
+                words=r"smallest $-dL/dt$ over $\alpha_{{\mathrm{{rate}}}} L^2$ is {measured:.6g}",
+                without="no snapshot after $t_2$",
             ),
         ),
     ),
@@ -144,7 +147,7 @@ def frobenius_square(moment: Moment) -> float:
     return float(np.sum(moment.network.w**2)) * math.exp(2.0 * moment.network.log_scale)
 
 
-@requires(fitted_moments, "two snapshots after t_2", at_least=2)
+@requires(fitted_moments, "two snapshots after $t_2$", at_least=2)
 def norm_over_curve(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     """|W|_F^2 - log(n/curve(t))/X_max at the snapshots from t_2 on, curve the bound on the loss.
 
@@ -156,5 +159,7 @@ def norm_over_curve(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison
     for moment in found[1:]:
         log_curve = -math.log(rate * (moment.time - first.time) + 1.0 / first.loss_value)
         room.append(frobenius_square(moment) - (math.log(data.n) - log_curve) / data.largest_norm)
-    words = f"|W|_F^2 = {frobenius_square(found[-1]):.6g} at the end, at least {min(room):.6g} above its growing bound"
+    words = (
+        rf"$\|W\|_F^2$ = {frobenius_square(found[-1]):.6g} at the end, at least {min(room):.6g} above its growing bound"
+    )
     return at_least(min(room), 0.0, detail=words)

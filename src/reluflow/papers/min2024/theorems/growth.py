@@ -45,17 +45,17 @@ def _norms_do_not_collapse(evidence: Evidence) -> Values:
 LEMMA_13 = Theorem(
     "min2024:lemma13",
     Reference("min2024", "Lemma 13"),
-    "|w_j(t)|^2 >= exp(-4 n X_max t)|w_j(0)|^2 for every neuron and t <= T, so also for the sums at t_1.",
+    r"$|w_j(t)|^2 \ge \exp(-4 n X_{\max} t)|w_j(0)|^2$ for every neuron and $t \le T$, so also for the sums at $t_1$.",
     hypotheses=REGIME,
     conclusions=(
         Conclusion(
             "norms",
-            "logarithm of |w_j|^2 over its bound",
+            "logarithm of $|w_j|^2$ over its bound",
             AtLeast(
                 _norms_do_not_collapse,
                 0.0,
-                words="smallest log of |w_j|^2 over its bound is {measured:.6g}",
-                without="no snapshot in (0, T]",
+                words="smallest log of $|w_j|^2$ over its bound is {measured:.6g}",
+                without="no snapshot in $(0, T]$",
             ),
         ),
     ),
@@ -76,18 +76,18 @@ def _norms_grow(evidence: Evidence) -> Values:
 LEMMA_14 = Theorem(
     "min2024:lemma14",
     Reference("min2024", "Lemma 14"),
-    "From t_1 on |w_j|^2 does not decrease for neurons in their cone.",
+    "From $t_1$ on $|w_j|^2$ does not decrease for neurons in their cone.",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
         Conclusion(
             "norms",
-            "smallest change of log |w_j|^2 between snapshots",
+            r"smallest change of $\log|w_j|^2$ between snapshots",
             AtLeast(
                 _norms_grow,
                 0.0,
                 allowance=ROUNDING,
-                words="smallest change of log |w_j|^2 is {measured:.3g}",
-                without="two snapshots after t_1 with a neuron in its cone",
+                words=r"smallest change of $\log|w_j|^2$ is {measured:.3g}",
+                without="two snapshots after $t_1$ with a neuron in its cone",
             ),
         ),
     ),
@@ -106,7 +106,7 @@ LEMMA_14 = Theorem(
 
 def _loss_splits(evidence: Evidence) -> Values:
     """|L - L_+ - L_-| / L, with L_+- seen by the neurons of one cone on the samples of one class alone."""
-    found = require(groups(evidence), "no snapshot after t_1")
+    found = require(groups(evidence), "no snapshot after $t_1$")
     for moment in found[0].moments:
         total, data, network = 0.0, moment.data, moment.network
         for sign in (1, -1):
@@ -129,13 +129,13 @@ def _gradient_splits(evidence: Evidence) -> Values:
 EQ_32 = Theorem(
     "min2024:eq32",
     Reference("min2024", "Eq. (32)"),
-    "From t_1 on L = L_+ + L_-, two linear networks that share nothing.",
+    "From $t_1$ on $L = L_+ + L_-$, two linear networks that share nothing.",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
         Conclusion(
             "loss",
-            "relative difference of L and L_+ + L_-",
-            AtMost(_loss_splits, DECOMPOSITION, words="largest relative |L - L_+ - L_-| is {measured:.3g}"),
+            "relative difference of $L$ and $L_+ + L_-$",
+            AtMost(_loss_splits, DECOMPOSITION, words="largest relative $|L - L_+ - L_-|$ is {measured:.3g}"),
             Level.EXACT,
         ),
         Conclusion(
@@ -170,18 +170,19 @@ def _norm_at_fit(evidence: Evidence) -> Values:
 
 T_2 = Theorem(
     "min2024:t2",
-    Reference("min2024", "App. D.2, definition of t_2"),
-    "t_2^+- is when an own output first exceeds 1/4; from then on the group's sum of |w_j|^2 is at least 1/(4 X_max).",
+    Reference("min2024", "App. D.2, definition of $t_2$"),
+    r"$t_2^\pm$ is when an own output first exceeds 1/4; from then on the group's sum of $|w_j|^2$ is at least "
+    r"$1/(4 X_{\max})$.",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
         Conclusion(
             "norms",
-            "logarithm of the sum of |w_j|^2 after t_2",
+            "logarithm of the sum of $|w_j|^2$ after $t_2$",
             AtLeast(
                 _norm_at_fit,
                 _log_norm_at_fit,
-                words="smallest log sum |w_j|^2 is {measured:.6g}, at least {bound:.6g}",
-                without="no neuron in its cone at t_1",
+                words="smallest log sum $|w_j|^2$ is {measured:.6g}, at least {bound:.6g}",
+                without="no neuron in its cone at $t_1$",
             ),
         ),
     ),
@@ -209,7 +210,7 @@ def _fit_slope(evidence: Evidence) -> Values:
     for group in groups(evidence):
         times = [fitted_time(run, group.sign) for run in runs]
         known = [(run.network.log_scale, t) for run, t in zip(runs, times, strict=True) if t is not None]
-        require(len(known) >= 2, "t_2 at two scales at least")
+        require(len(known) >= 2, "$t_2$ at two scales at least")
         slope = fitted_slope([-scale for scale, _ in known], [t for _, t in known])
         yield abs(slope * float(np.linalg.norm(group.aggregate)) - 1.0)
 
@@ -221,20 +222,25 @@ def _swept_plan(evidence: Evidence) -> FlowPlan:
 EQ_39 = Theorem(
     "min2024:eq39",
     Reference("min2024", "Eqs. (36), (39)"),
-    "T <= t_2^+- <= t_1 + 6/(sqrt(mu) n_+- X_min) + (4/(sqrt(mu) n_+- X_min)) (log(2/(eps^2 sqrt(mu) X_min "
-    "W_min^2)) + 4 n X_max t_1); in truth t_2^+- = log(1/eps)/|x_+-| + O(1).",
+    r"$T \le t_2^\pm \le t_1 + 6/(\sqrt{\mu} n_\pm X_{\min}) + (4/(\sqrt{\mu} n_\pm X_{\min})) "
+    r"(\log(2/(\varepsilon^2 \sqrt{\mu} X_{\min} W_{\min}^2)) + 4 n X_{\max} t_1)$; in truth "
+    r"$t_2^\pm = \log(1/\varepsilon)/|x_\pm| + O(1)$.",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
         Conclusion(
             "lower",
-            "T is at most t_2^+-",
-            AtLeast(_fit_is_late, certified_horizon, without="the run did not reach t_2"),
+            r"$T$ is at most $t_2^\pm$",
+            AtLeast(_fit_is_late, certified_horizon, without="the run did not reach $t_2$"),
         ),
-        Conclusion("upper", "t_2^+- is at most (39)", _fit_is_early),
+        Conclusion("upper", r"$t_2^\pm$ is at most (39)", _fit_is_early),
         Conclusion(
             "slope",
-            "t_2^+- grows by 1/|x_+-| per unit of log(1/eps)",
-            AtMost(_fit_slope, 0.01, words="slope of t_2 in log(1/eps) misses 1/|x_+-| by {measured:.3g} relative"),
+            r"$t_2^\pm$ grows by $1/|x_\pm|$ per unit of $\log(1/\varepsilon)$",
+            AtMost(
+                _fit_slope,
+                0.01,
+                words=r"slope of $t_2$ in $\log(1/\varepsilon)$ misses $1/|x_\pm|$ by {measured:.3g} relative",
+            ),
             Level.SCALING,
         ),
     ),
@@ -244,7 +250,7 @@ EQ_39 = Theorem(
     log_scale=ScaledDownTo(log_bound),
     setting=SETTING,
     example=EXAMPLE,
-    erratum="(36) prints t_2 for t_2^+.",
+    erratum="(36) prints $t_2$ for $t_2^+$.",
 )
 
-EQ_36 = part("min2024:eq36", "Eq. (36)", EQ_39, "the bound on t_2^+ whose right-hand side (39) spells out")
+EQ_36 = part("min2024:eq36", "Eq. (36)", EQ_39, "the bound on $t_2^+$ whose right-hand side (39) spells out")

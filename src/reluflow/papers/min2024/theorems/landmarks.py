@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.event_driven.separated_flow import SeparatedFlow
+from reluflow.dynamics.flow_choice import choose_flow
 from reluflow.geometry.alignment import align, align_until
 from reluflow.papers.min2024.theorems.constants import certified_horizon, data_constants, proof_constants
 from reluflow.papers.min2024.theorems.moving_neurons import ON_BOUNDARY, Moment, moments
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.flow_plan import FlowPlan
+from reluflow.theory.plan import AbstractPlan, RunOptions
 
 FITTED = 0.25  # t_2^+- is when the largest own output first exceeds this
 LATEST = 2000.0  # how long after t_2 the 1/t law is followed
@@ -100,6 +105,23 @@ def crossing_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=(0.0, *marks.crossings, 1.1 * marks.alignment + 0.01))
 
 
+@dataclass(frozen=True)
+class TrappedPlan(FlowPlan):
+    """A plan whose run goes on class by class once every neuron is trapped, so that neither waits for the other.
+
+    From eps = e^-60000 a class with a longer aggregate fits thousands of e-folds before the other, which would take
+    minutes of steps.
+    """
+
+    def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
+        """The run, by the flow that separates what is trapped where no other solver is asked for."""
+        separated = SeparatedFlow(ridge=self.ridge)
+        usual = choose_flow(evidence.problem, rtol=separated.rtol).solver
+        if options.solver is None and isinstance(usual, EventDrivenFlow):
+            options = replace(options, solver=separated)
+        return super().run(evidence, ask, options)
+
+
 def whole_plan(evidence: Evidence) -> FlowPlan:
     """Snapshots through alignment, growth and fit: 0, t_1, T, around t_2^+-, and up to t_2 + 2000."""
     marks, data = landmarks(evidence), data_constants(evidence)
@@ -116,7 +138,7 @@ def whole_plan(evidence: Evidence) -> FlowPlan:
             times |= {fitted + offset / pull for offset in NEAR_FIT}
     late = max(latest, constants.t_1 if math.isfinite(constants.t_1) else 0.0)
     times |= {late + after for after in np.geomspace(0.5, LATEST, 7)}
-    return FlowPlan(times=tuple(sorted({float(t) for t in times if t >= 0.0})))
+    return TrappedPlan(times=tuple(sorted({float(t) for t in times if t >= 0.0})))
 
 
 def own_output(moment: Moment, sign: int, neurons: BoolArray) -> tuple[float, float]:

@@ -25,6 +25,7 @@ from reluflow.papers.min2024.theorems.shared_hypotheses import BOTH_CONES, FLOW,
 from reluflow.theory.comparison import (
     Comparison,
     Level,
+    Source,
     Values,
     at_most,
     fitted_slope,
@@ -63,9 +64,11 @@ def low_rank(evidence: Evidence) -> Comparison:
     """(|W|_F^2 - 2|W|_2^2)/|W|_2^2 against 4 sqrt(m) eps W_max^2/|W|_2^2, at every snapshot from t_1 on."""
     if evidence.dataset.d < 3:
         return nothing(PLANE)
-    found = require(moments_from(evidence, proof_constants(evidence).t_1), "no snapshot after t_1")
+    found = require(moments_from(evidence, proof_constants(evidence).t_1), "no snapshot after $t_1$")
     worst = max(stable_rank(moment.network.w) - 2.0 - _allowance(evidence, moment) for moment in found)
-    return at_most(worst, 0.0, detail=f"stable rank exceeds 2 + 4 sqrt(m) eps W_max^2/|W|_2^2 by {worst:.6g}")
+    return at_most(
+        worst, 0.0, detail=rf"stable rank exceeds $2 + 4 \sqrt{{m}} \varepsilon W_{{\max}}^2/\|W\|_2^2$ by {worst:.6g}"
+    )
 
 
 def _allowance(evidence: Evidence, moment: Moment) -> float:
@@ -87,16 +90,22 @@ def ranks_in_space(evidence: Evidence, *, from_last: bool) -> Comparison:
 
 
 def _invariant_is_kept(evidence: Evidence) -> Values:
-    """Change of W_+^T W_+ - a_+ a_+^T after t_1, over the size of W_+^T W_+: conserved, so rounding alone."""
+    """Change of W_+^T W_+ - a_+ a_+^T after t_1, over the size of W_+^T W_+: conserved, so rounding alone.
+
+    In units of the group's own largest weight: beside a class that has fitted its squares leave the doubles.
+    """
     for group in groups(evidence):
-        first = None
+        first: tuple[FloatArray, float] | None = None
         for moment in group.moments:
+            if not np.all(moment.seen[group.neurons]):
+                continue
             w, a = moment.network.w[group.neurons], moment.network.a[group.neurons]
-            square = math.exp(2.0 * moment.network.log_scale)
-            gram, size = (w @ w.T - np.outer(a, a)) * square, float(np.sum(w**2)) * square
-            first = gram if first is None else first
-            if size > 0.0:
-                yield float(np.max(np.abs(gram - first))) / size
+            unit = float(np.max(np.abs(w)))
+            w, a, log_unit = w / unit, a / unit, math.log(unit) + moment.network.log_scale
+            gram = w @ w.T - np.outer(a, a)
+            first = first or (gram, log_unit)
+            before = first[0] * math.exp(2.0 * (first[1] - log_unit))
+            yield float(np.max(np.abs(gram - before))) / float(np.sum(w**2))
 
 
 def _invariant_is_small(evidence: Evidence) -> Values:
@@ -119,7 +128,7 @@ def _group_rank(evidence: Evidence, sign: int) -> Comparison:
     """(41), (42): largest |W_+-|_F^2 - |W_+-|_2^2 - 4 eps W_max^2 |V~|/sqrt(m), over |W_+-|_2^2."""
     group = next((g for g in groups(evidence) if g.sign == sign), None)
     if group is None:
-        return nothing("no neuron in that cone at t_1: both sides are 0")
+        return nothing("no neuron in that cone at $t_1$: both sides are 0")
     log_bound, worst = _log_group_bound(evidence, int(np.sum(group.neurons))), -math.inf
     for moment in group.moments:
         if not np.all(moment.seen[group.neurons]):
@@ -128,8 +137,10 @@ def _group_rank(evidence: Evidence, sign: int) -> Comparison:
         log_spectral = 2.0 * (math.log(float(singular[0])) + moment.network.log_scale)
         rest = float(np.sum((singular[1:] / singular[0]) ** 2))
         worst = max(worst, rest - math.exp(min(log_bound - log_spectral, LARGEST_EXPONENT)))
-    require(not math.isinf(worst), "no snapshot after t_1 that holds the whole group")
-    words = f"the rest of the spectrum exceeds its bound by {worst:.3g} of |W|_2^2 (rounding leaves {RANK_ROUNDING:g})"
+    require(not math.isinf(worst), "no snapshot after $t_1$ that holds the whole group")
+    words = (
+        rf"the rest of the spectrum exceeds its bound by {worst:.3g} of $\|W\|_2^2$ (rounding leaves {RANK_ROUNDING:g})"
+    )
     return at_most(worst, 0.0, allowance=RANK_ROUNDING, detail=words)
 
 
@@ -137,36 +148,41 @@ def _dead_norm(evidence: Evidence) -> Comparison:
     """(43): log |W_dead|_F^2 against log(4 eps W_max^2 |V~_dead|/sqrt(m))."""
     dead = dead_neurons(evidence)
     if not np.any(dead):
-        return nothing("no neuron is dead at t_1: both sides are 0")
+        return nothing("no neuron is dead at $t_1$: both sides are 0")
     bound = _log_group_bound(evidence, int(np.sum(dead)))
     found = moments_from(evidence, proof_constants(evidence).t_1)
     largest = max(float(np.logaddexp.reduce(2.0 * moment.log_norms[dead])) for moment in found)
-    return at_most(largest, bound, detail=f"log |W_dead|_F^2 = {largest:.6g} for {int(np.sum(dead))} dead neurons")
+    return at_most(
+        largest,
+        bound,
+        detail=rf"$\log\|W_{{\mathrm{{dead}}}}\|_F^2$ = {largest:.6g} for {int(np.sum(dead))} dead neurons",
+    )
 
 
-@requires(fitted_moments, "three snapshots after t_2", at_least=3)
+@requires(fitted_moments, "three snapshots after $t_2$", at_least=3)
 def _norm_diverges(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     """Smallest rise of |W|_F^2 between snapshots after t_2: it never stops growing."""
     sizes = [frobenius_square(m) for m in found]
-    words = f"|W|_F^2 rises from {sizes[0]:.6g} to {sizes[-1]:.6g}; smallest rise {{measured:.3g}}"
+    words = rf"$\|W\|_F^2$ rises from {sizes[0]:.6g} to {sizes[-1]:.6g}; smallest rise {{measured:.3g}}"
     return worst_compared((b - a for a, b in pairwise(sizes)), "at_least", 0.0, words=words)
 
 
 APP_D_3 = Theorem(
     "min2024:appD.3",
     Reference("min2024", "App. D.3, Eqs. (41)-(43)"),
-    "From t_1 on W_+^T W_+ - a_+ a_+^T is constant and of norm at most 4 eps W_max^2 |V~_+|/sqrt(m), so W_+ and W_- "
-    "are nearly of rank one, W_dead is small, and |W|_F^2 <= 2|W|_2^2 + 4 sqrt(m) eps W_max^2.",
+    r"From $t_1$ on $W_+^\top W_+ - a_+ a_+^\top$ is constant and of norm at most "
+    r"$4 \varepsilon W_{\max}^2 |\tilde V_+|/\sqrt{m}$, so $W_+$ and $W_-$ are nearly of rank one, "
+    r"$W_{\mathrm{dead}}$ is small, and $\|W\|_F^2 \le 2\|W\|_2^2 + 4 \sqrt{m} \varepsilon W_{\max}^2$.",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
         Conclusion(
             "invariant",
-            "W_+-^T W_+- - a a^T does not change",
+            r"$W_\pm^\top W_\pm - a a^\top$ does not change",
             AtMost(
                 _invariant_is_kept,
                 KEPT,
-                words="largest change over |W_+-|_F^2 is {measured:.3g}, allowed {bound:g}",
-                without="no snapshot after t_1 in the range of doubles",
+                words=r"largest change over $\|W_\pm\|_F^2$ is {measured:.3g}, allowed {bound:g}",
+                without="no snapshot after $t_1$ in the range of doubles",
             ),
             Level.EXACT,
         ),
@@ -177,14 +193,14 @@ APP_D_3 = Theorem(
                 _invariant_is_small,
                 0.0,
                 words="log of the bound minus log of the norm is {measured:.6g}",
-                without="no neuron in its cone at t_1",
+                without="no neuron in its cone at $t_1$",
             ),
         ),
-        Conclusion("eq41", "log of the bound minus log of |W_+|_F^2 - |W_+|_2^2", partial(_group_rank, sign=1)),
-        Conclusion("eq42", "the same for W_-", partial(_group_rank, sign=-1)),
-        Conclusion("eq43", "log |W_dead|_F^2 against its bound", _dead_norm),
+        Conclusion("eq41", r"log of the bound minus log of $\|W_+\|_F^2 - \|W_+\|_2^2$", partial(_group_rank, sign=1)),
+        Conclusion("eq42", "the same for $W_-$", partial(_group_rank, sign=-1)),
+        Conclusion("eq43", r"$\log\|W_{\mathrm{dead}}\|_F^2$ against its bound", _dead_norm),
         Conclusion("sum", "stable rank against 2 plus the allowance", low_rank),
-        Conclusion("norm", "|W|_F grows after t_2", _norm_diverges),
+        Conclusion("norm", r"$\|W\|_F$ grows after $t_2$", _norm_diverges),
     ),
     constants=alignment_and_rate_constants,
     plan=whole_plan,
@@ -244,24 +260,30 @@ def _approach(evidence: Evidence) -> Comparison:
     """
     limit = evidence.recorded(PredictedRank).limit
     late = [moment for moment in moments(evidence) if moment.time > math.exp(LATE_LOG_TIMES[1])]
-    require(len(late) >= 3, "three snapshots after t = e^7")
+    require(len(late) >= 3, "three snapshots after $t = e^7$")
     gaps = np.array([abs(stable_rank(moment.network.w) - limit) for moment in late])
-    words = f"gap {gaps[0]:.3g} at t = {late[0].time:.3g}, {gaps[-1]:.3g} at t = {late[-1].time:.3g}"
+    words = f"gap {gaps[0]:.3g} at $t$ = {late[0].time:.3g}, {gaps[-1]:.3g} at $t$ = {late[-1].time:.3g}"
     if np.all(gaps <= ROUNDING):
         return at_most(float(np.max(gaps)), ROUNDING, detail=f"{words}: equal to rounding throughout")
     exponent = fitted_slope(np.log([math.log(m.time) for m in late]), np.log(np.maximum(gaps, 1e-300)))
-    return at_most(exponent, SLOWEST_EXPONENT, detail=f"{words}: falls like (log t)^{exponent:.4g}")
+    return at_most(exponent, SLOWEST_EXPONENT, detail=rf"{words}: falls like $\log t$ to the power {exponent:.4g}")
 
 
 STABLE_RANK = Theorem(
     "min2024:stable-rank",
     Reference("min2024", "App. D.3, limit"),
-    "The stable rank of W tends to 2(p + q)/(p + q + sqrt((p - q)^2 + 4 p q c^2)) <= 2/(1 + mu), with p, q the "
-    "inverse margins of the classes and c the cosine of their max-margin directions.",
+    r"The stable rank of $W$ tends to $2(p + q)/(p + q + \sqrt{(p - q)^2 + 4 p q c^2}) \le 2/(1 + \mu)$, with $p$, "
+    r"$q$ the inverse margins of the classes and $c$ the cosine of their max-margin directions.",
     hypotheses=(*FLOW, BOTH_CONES),
     conclusions=(
-        Conclusion("bound", "the predicted limit is at most 2/(1 + mu)", _limit_below_bound),
-        Conclusion("approach", "the distance to it falls, like 1/log t or 1/sqrt(log t)", _approach, Level.SCALING),
+        Conclusion("bound", r"the predicted limit is at most $2/(1 + \mu)$", _limit_below_bound),
+        Conclusion(
+            "approach",
+            r"the distance to it falls, like $1/\log t$ or $1/\sqrt{\log t}$",
+            _approach,
+            Level.SCALING,
+            is_asymptotic=True,
+        ),
         Conclusion("ranks", "the stable rank at late times", partial(ranks_in_space, from_last=False)),
     ),
     predictions=_stable_rank_predictions,
@@ -270,5 +292,6 @@ STABLE_RANK = Theorem(
     setting=SETTING,
     example=SPATIAL,
     erratum="E9: printed as a limit equal to 2.",
+    source=Source.RELUFLOW,
     departs="Not in the paper: the limit follows from the max-margin direction of each class.",
 )

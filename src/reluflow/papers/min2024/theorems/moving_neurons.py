@@ -63,9 +63,10 @@ class Moment:
     signs
         s_j = sign(a_j), shape (m,).
     seen
-        Whether the snapshot still holds the neuron, (m,): beside one of size 1, one of size e^-600 is lost in its
-        doubles. A lost neuron keeps the direction and sign it was last seen with; a dead one also its norm, else
-        that is nan.
+        Whether the network still holds the neuron's size, (m,): beside one of size 1, one of size e^-700 is beyond
+        its doubles. Its direction is held all the same, and its size by `Snapshot.log_sizes`; where a snapshot has
+        none, a lost neuron keeps the direction and sign it was last seen with, and a dead one also its norm, which
+        else is nan.
     """
 
     time: float
@@ -212,6 +213,13 @@ def force_excess(loss: AbstractLoss, outputs: FloatArray, y: FloatArray) -> Floa
     return -outputs
 
 
+def _lengths(w: FloatArray) -> FloatArray:
+    """|w_j| of weights down to 1e-300, whose squares underflow; 1 where it is 0."""
+    largest = np.max(np.abs(w), axis=1)
+    safe = np.where(largest > 0.0, largest, 1.0)
+    return np.asarray(np.where(largest > 0.0, safe * np.linalg.norm(w / safe[:, None], axis=1), 1.0))
+
+
 @computed_once
 def moments(evidence: Evidence) -> tuple[Moment, ...]:
     """One moment per snapshot, in order of time."""
@@ -222,7 +230,10 @@ def moments(evidence: Evidence) -> tuple[Moment, ...]:
         directions, log_norms = directions_of(network.w)
         log_norms = log_norms + network.log_scale
         signs, seen = np.sign(network.a), np.max(np.abs(network.w), axis=1) > SMALLEST_SEEN
-        if found and not np.all(seen):
+        if snapshot.log_sizes is not None:
+            shares = np.log(row_norms(np.column_stack([directions, network.a / _lengths(network.w)])))
+            log_norms = snapshot.log_sizes - shares
+        elif found and not np.all(seen):
             before = found[-1]
             directions = np.where(seen[:, None], directions, before.directions)
             signs = np.where(seen, signs, before.signs)

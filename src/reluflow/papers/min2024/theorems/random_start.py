@@ -79,8 +79,8 @@ def _draws_meet_assumption_2(evidence: Evidence) -> Values:
 RANDOM_START = Theorem(
     "min2024:random-start",
     Reference("min2024", "Sec. 3.2, random initialisation"),
-    "A Gaussian neuron is active on its class with probability at least 1/2 and then reaches its cone, so S_+ is "
-    "empty at t_1 with probability at most 2^-|V_+|; Assumption 2 holds almost surely.",
+    "A Gaussian neuron is active on its class with probability at least 1/2 and then reaches its cone, so $S_+$ "
+    "is empty at $t_1$ with probability at most $2^{-|V_+|}$; Assumption 2 holds almost surely.",
     hypotheses=(assumed(CORRELATED), assumed(UNIT_FORCE), assumed(SUMMED_LOSS)),
     conclusions=(
         Conclusion("frequency", "frequency of being active on an own sample", _active_frequency),

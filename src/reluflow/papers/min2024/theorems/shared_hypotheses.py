@@ -18,7 +18,7 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import BALANCED, RELU, assumed, has_binary_labels, loss_hypothesis
 from reluflow.theory.theorem import Hypothesis
 
-ASSUMPTION_1 = condition("min2024:assumption1", "Assumption 1", CORRELATED, "mu > 0")
+ASSUMPTION_1 = condition("min2024:assumption1", "Assumption 1", CORRELATED, r"$\mu > 0$")
 ASSUMPTION_2 = condition(
     "min2024:assumption2",
     "Assumption 2",
@@ -40,7 +40,7 @@ def away_from_the_other_class(evidence: Evidence) -> Comparison:
 
 OFF_AGGREGATES = Hypothesis(
     START_DIRECTIONS.key,
-    "Assumption 2: no positive neuron starts along x_-, no negative one along x_+",
+    "Assumption 2: no positive neuron starts along $x_-$, no negative one along $x_+$",
     away_from_the_other_class,
 )
 
@@ -50,7 +50,7 @@ def _nonzero(evidence: Evidence) -> Comparison:
     return judgement(zeros == 0, None, f"{zeros} neurons are zero")
 
 
-NONZERO_NEURONS = Hypothesis("nonzero-neurons", "no column of W_0 is zero (Remark 2)", _nonzero)
+NONZERO_NEURONS = Hypothesis("nonzero-neurons", "no column of $W_0$ is zero (Remark 2)", _nonzero)
 
 
 def _scale_at_most(evidence: Evidence, *, bound: Callable[[Evidence], float]) -> Comparison:
@@ -58,16 +58,19 @@ def _scale_at_most(evidence: Evidence, *, bound: Callable[[Evidence], float]) ->
     largest = bound(evidence)
     log_scale, size = evidence.network.log_scale, max(abs(largest), 1.0)
     rounding = 4.0 * float(np.spacing(size)) if np.isfinite(largest) else 0.0
-    detail = f"log eps = {log_scale:.8g} against at most {largest:.8g}"
+    detail = rf"$\log\varepsilon$ = {log_scale:.8g} against at most {largest:.8g}"
     return judgement(log_scale <= largest + rounding, largest - log_scale, detail)
 
 
 SMALL_SCALE = Hypothesis(
-    "small-scale", "eps <= 1/(4 sqrt(m) X_max W_max^2)", partial(_scale_at_most, bound=log_small_scale), is_regime=True
+    "small-scale",
+    r"$\varepsilon \le 1/(4 \sqrt{m} X_{\max} W_{\max}^2)$",
+    partial(_scale_at_most, bound=log_small_scale),
+    is_regime=True,
 )
 SCALE_28 = Hypothesis(
     "scale-28",
-    "eps is at most the bound (28), with the factor 8 of erratum E2",
+    r"$\varepsilon$ is at most the bound (28), with the factor 8 of erratum E2",
     partial(_scale_at_most, bound=log_bound),
     is_regime=True,
 )

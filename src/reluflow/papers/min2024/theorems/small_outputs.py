@@ -78,21 +78,19 @@ def _force_is_near_the_label(evidence: Evidence) -> Values:
 LEMMA_2 = Theorem(
     "min2024:lemma2",
     Reference("min2024", "Lemma 2"),
-    "|-dl/df(y, f) - y| <= 2|f| for y = +-1 and |f| <= 1.",
+    r"$|-d\ell/df(y, f) - y| \le 2|f|$ for $y = \pm 1$ and $|f| \le 1$.",
     hypotheses=(Hypothesis("unit-slope", "the force at zero output is the label", _unit_slope),),
     conclusions=(
         Conclusion(
             "force",
-            "the force is within 2|f| of the label",
-            AtMost(
-                _force_is_near_the_label, 2.0, words="largest |force - y|/|f| on [-1, 1] is {measured:.6g}, allowed 2"
-            ),
+            "the force is within $2|f|$ of the label",
+            AtMost(_force_is_near_the_label, 2.0, words="largest $|F - y|/|f|$ of the force $F$ is {measured:.6g}"),
         ),
     ),
     record=_output_grid,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E4: the main text's logistic loss lacks the factor 2; its force at 0 is y/2.",
+    erratum="E4: the main text's logistic loss lacks the factor 2; its force at 0 is $y/2$.",
 )
 
 REMARK_4 = condition(
@@ -123,21 +121,21 @@ def log_at_most(log_measured: float, log_bound: float, *, detail: str) -> Compar
 
 
 def _certified(evidence: Evidence) -> tuple[Moment, ...]:
-    return require(moments_until(evidence, certified_horizon(evidence)), "no snapshot in [0, T]")
+    return require(moments_until(evidence, certified_horizon(evidence)), "no snapshot in $[0, T]$")
 
 
 def norms_stay_small(evidence: Evidence, factor: float) -> Comparison:
     """max |w_j|^2 on [0, T] is at most factor times the sharp bound of Lemma 3; logarithms."""
     measured = max(2.0 * float(np.max(moment.log_norms)) for moment in _certified(evidence))
     bound = _log_norm_bound(evidence, factor)
-    return at_most(measured, bound, detail=f"log max |w_j|^2 = {measured:.6g} against at most {bound:.6g} on [0, T]")
+    return at_most(measured, bound, detail=rf"$\log\,\max|w_j|^2$ = {measured:.6g}, at most {bound:.6g} on $[0, T]$")
 
 
 def outputs_stay_small(evidence: Evidence, factor: float) -> Comparison:
     """max |f| on [0, T] is at most factor times the sharp bound of Lemma 3; logarithms."""
     measured = max(moment.log_largest_output for moment in _certified(evidence))
     bound = _log_output_bound(evidence, factor)
-    return log_at_most(measured, bound, detail=f"log max |f| = {measured:.6g} against at most {bound:.6g} on [0, T]")
+    return log_at_most(measured, bound, detail=rf"$\log\,\max|f|$ = {measured:.6g}, at most {bound:.6g} on $[0, T]$")
 
 
 def _growth_per_neuron(evidence: Evidence) -> Values:
@@ -164,27 +162,32 @@ def _small_constants(evidence: Evidence) -> Constants:
 LEMMA_3 = Theorem(
     "min2024:lemma3",
     Reference("min2024", "Lemma 3"),
-    "For eps <= 1/(4 sqrt(m) X_max W_max^2) norms and outputs stay below twice eps W_max^2/sqrt(m) and twice eps "
-    "sqrt(m) X_max W_max^2 until T = log(1/(sqrt(m) eps))/(4 n X_max).",
+    r"For $\varepsilon \le 1/(4 \sqrt{m} X_{\max} W_{\max}^2)$ norms and outputs stay below twice "
+    r"$\varepsilon W_{\max}^2/\sqrt{m}$ and twice $\varepsilon \sqrt{m} X_{\max} W_{\max}^2$ until "
+    r"$T = \log(1/(\sqrt{m} \varepsilon))/(4 n X_{\max})$.",
     hypotheses=APPROXIMATION,
     conclusions=(
         Conclusion(
-            "norms", "max |w_j|^2 <= 2 eps W_max^2/sqrt(m); logarithms compared", partial(norms_stay_small, factor=2.0)
+            "norms",
+            r"$\max|w_j|^2 \le 2 \varepsilon W_{\max}^2/\sqrt{m}$; logarithms compared",
+            partial(norms_stay_small, factor=2.0),
         ),
         Conclusion(
-            "outputs", "max |f| <= 2 eps sqrt(m) X_max W_max^2; logarithms", partial(outputs_stay_small, factor=2.0)
+            "outputs",
+            r"$\max|f| \le 2 \varepsilon \sqrt{m} X_{\max} W_{\max}^2$; logarithms",
+            partial(outputs_stay_small, factor=2.0),
         ),
         Conclusion("norms-sharp", "the same without the factor 2", partial(norms_stay_small, factor=1.0)),
         Conclusion("outputs-sharp", "the same without the factor 2", partial(outputs_stay_small, factor=1.0)),
         Conclusion(
             "growth",
-            "each |w_j|^2 grows at most like exp(2 n X_max (1 + ...) t)",
+            r"each $|w_j|^2$ grows at most like $\exp(2 n X_{\max} (1 + \dots) t)$",
             AtMost(
                 _growth_per_neuron,
                 0.0,
                 allowance=1e-09,
-                words="log |w_j(t)| exceeds its bound by at most {measured:.3g} (rounding 1e-9)",
-                without="no snapshot in (0, T]",
+                words=r"$\log|w_j(t)|$ exceeds its bound by at most {measured:.3g} (rounding 1e-9)",
+                without="no snapshot in $(0, T]$",
             ),
         ),
     ),
@@ -208,11 +211,13 @@ def _small_moments(evidence: Evidence) -> tuple[Moment, ...]:
     return tuple(moment for moment in moments(evidence) if moment.log_largest_output <= 0.0)
 
 
-@requires(_small_moments, "no snapshot with max|f| <= 1")
+@requires(_small_moments, r"no snapshot with $\max|f| \le 1$")
 def _error_ratio(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     data = data_constants(evidence)
     worst = max(float(np.max(moment.relative_error())) for moment in found) / (2.0 * data.n * data.largest_norm)
-    return at_most(worst, 1.0, detail=f"largest error over 2 n X_max max|f| is {worst:.6g} in {len(found)} snapshots")
+    return at_most(
+        worst, 1.0, detail=rf"largest error over $2 n X_{{\max}}\,\max|f|$ is {worst:.6g} in {len(found)} snapshots"
+    )
 
 
 def _error_identity(evidence: Evidence) -> Comparison:
@@ -230,11 +235,11 @@ def _error_identity(evidence: Evidence) -> Comparison:
 LEMMA_4 = Theorem(
     "min2024:lemma4",
     Reference("min2024", "Lemma 4"),
-    "Whenever max|f| <= 1, |d/dt(w_j/|w_j|) - s_j P_j x_a(w_j)| <= 2 n X_max max|f| for every neuron.",
+    r"Whenever $\max|f| \le 1$, $|d/dt(w_j/|w_j|) - s_j P_j x_a(w_j)| \le 2 n X_{\max}\,\max|f|$ for every neuron.",
     hypotheses=(BINARY, assumed(UNIT_FORCE), assumed(SUMMED_LOSS), BALANCED, NONZERO_NEURONS),
     conclusions=(
-        Conclusion("error", "error over 2 n X_max max|f| is at most 1", _error_ratio),
-        Conclusion("identity", "the error is |P_j sum_i sigma' (g_i - y_i) x_i|", _error_identity, Level.EXACT),
+        Conclusion("error", r"error over $2 n X_{\max}\,\max|f|$ is at most 1", _error_ratio),
+        Conclusion("identity", r"the error is $|P_j \sum_i\sigma' (g_i - y_i) x_i|$", _error_identity, Level.EXACT),
     ),
     plan=_past_the_horizon,
     setting=SETTING,
@@ -260,7 +265,7 @@ def errors_stay_small(evidence: Evidence, factor: float) -> Comparison:
 LEMMA_1 = Theorem(
     "min2024:lemma1",
     Reference("min2024", "Lemma 1"),
-    "Under Lemma 3's scale the error in (4) is at most 4 eps n sqrt(m) X_max^2 W_max^2 on [0, T].",
+    r"Under Lemma 3's scale the error in (4) is at most $4 \varepsilon n \sqrt{m} X_{\max}^2 W_{\max}^2$ on $[0, T]$.",
     hypotheses=APPROXIMATION,
     conclusions=(
         Conclusion("error", "logarithm of the error against the bound", partial(errors_stay_small, factor=4.0)),
@@ -294,14 +299,16 @@ def _swept_plan(evidence: Evidence) -> FlowPlan:
 EQ_4 = Theorem(
     "min2024:eq4",
     Reference("min2024", "Eq. (4)"),
-    "d/dt(w_j/|w_j|) = s_j P_j x_a(w_j) up to O(eps) on [0, T], so exactly as eps -> 0.",
+    r"$d/dt(w_j/|w_j|) = s_j P_j x_a(w_j)$ up to $O(\varepsilon)$ on $[0, T]$, so exactly as $\varepsilon \to 0$.",
     hypotheses=APPROXIMATION,
     conclusions=(
         Conclusion(
             "order",
-            "the largest error on [0, T] vanishes at least like eps",
+            r"the largest error on $[0, T]$ vanishes at least like $\varepsilon$",
             AtLeast(
-                _error_exponent, 1.0, words="the largest error on [0, T] scales like eps^{measured:.4g}, claimed O(eps)"
+                _error_exponent,
+                1.0,
+                words=r"it scales like $\varepsilon$ to the power {measured:.4g}, claimed $O(\varepsilon)$",
             ),
             Level.SCALING,
         ),
@@ -330,7 +337,7 @@ def _references(moment: Moment) -> list[FloatArray]:
     return [_active_units(moment)[1], *(np.tile(row, (len(moment.directions), 1)) for row in fixed)]
 
 
-@requires(_small_moments, "no snapshot with max|f| <= 1")
+@requires(_small_moments, r"no snapshot with $\max|f| \le 1$")
 def _psi_error(evidence: Evidence, found: tuple[Moment, ...]) -> Values:
     """Lemma 10 with x_r among y_i x_i/|x_i|, x_a/|x_a| and the other class's aggregate."""
     data = data_constants(evidence)
@@ -367,15 +374,21 @@ def _psi_formula(evidence: Evidence) -> Comparison:
 LEMMA_10 = Theorem(
     "min2024:lemma10",
     Reference("min2024", "Lemma 10"),
-    "Whenever max|f| <= 1, d/dt <x_r, w_j/|w_j|> = s_j (psi_ra - psi_rj psi_aj)|x_a| up to 2 n X_max max|f|.",
+    r"Whenever $\max|f| \le 1$, $d/dt \langle x_r, w_j/|w_j|\rangle = s_j (\psi_{ra} - \psi_{rj} \psi_{aj})|x_a|$ "
+    r"up to $2 n X_{\max}\,\max|f|$.",
     hypotheses=(BINARY, assumed(UNIT_FORCE), assumed(SUMMED_LOSS), BALANCED, NONZERO_NEURONS),
     conclusions=(
         Conclusion(
             "error",
-            "error over 2 n X_max max|f| is at most 1",
-            AtMost(_psi_error, 1.0, words="largest error over 2 n X_max max|f| is {measured:.6g}"),
+            r"error over $2 n X_{\max}\,\max|f|$ is at most 1",
+            AtMost(_psi_error, 1.0, words=r"largest error over $2 n X_{{\max}}\,\max|f|$ is {measured:.6g}"),
         ),
-        Conclusion("formula", "(psi_ra - psi_rj psi_aj)|x_a| = <x_r, P_j x_a>", _psi_formula, Level.EXACT),
+        Conclusion(
+            "formula",
+            r"$(\psi_{ra} - \psi_{rj} \psi_{aj})|x_a| = \langle x_r, P_j x_a\rangle$",
+            _psi_formula,
+            Level.EXACT,
+        ),
     ),
     plan=_past_the_horizon,
     record=_projection,

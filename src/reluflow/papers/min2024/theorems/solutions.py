@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.papers.min2024.assumptions import SUMMED_LOSS, UNIT_FORCE
+from reluflow.papers.min2024.assumptions import CORRELATED, SUMMED_LOSS, UNIT_FORCE
 from reluflow.papers.min2024.paper import EXAMPLE, SETTING
 from reluflow.papers.min2024.theorems.constants import data_constants
 from reluflow.papers.min2024.theorems.landmarks import landmarks
@@ -18,11 +18,12 @@ from reluflow.papers.min2024.theorems.shared_hypotheses import LOSS, NONZERO_NEU
 from reluflow.theory.comparison import Comparison, Level, Values, at_most, missing, none_of
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import Companion, FlowPlan
-from reluflow.theory.hypotheses import BALANCED, assumed
+from reluflow.theory.hypotheses import BALANCED, RELU, assumed
 from reluflow.theory.measures import AtMost
 from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(4)
+PIECE = 0.4  # length of a piece over the shortest e-fold: four nodes are then exact to 1e-13 of it
 SMALLEST_PIECE = 1e-3  # pieces between crossings shorter than this are not split off
 
 
@@ -76,20 +77,20 @@ def _first_descent_step(evidence: Evidence) -> Comparison:
     rounding = 1e-13 * np.sum(w**2, axis=1)[moving] / size[moving]
     gap = float(np.max(np.abs(left - right) / size[moving] - rounding))
     largest = float(np.max(right / size[moving]))
-    words = f"largest drift {largest:.3g} eta^2 |w|^2 |G|^2, formula off by {gap:.3g}"
+    words = rf"largest drift {largest:.3g} $\eta^2 |w|^2 |G|^2$, formula off by {gap:.3g}"
     return at_most(max(gap, largest), 0.0, allowance=1e-12, detail=words)
 
 
 REMARK_1 = Theorem(
     "min2024:remark1",
     Reference("min2024", "Remark 1"),
-    "The flow keeps a_j^2 = |w_j|^2; a step of descent changes a_j^2 - |w_j|^2 by -|eta a_j P_j G_j|^2.",
+    r"The flow keeps $a_j^2 = |w_j|^2$; a step of descent changes $a_j^2 - |w_j|^2$ by $-|\eta a_j P_j G_j|^2$.",
     hypotheses=(BALANCED,),
     conclusions=(
         Conclusion(
             "kept",
             "largest relative imbalance",
-            AtMost(_stays_balanced, _allowed_imbalance, words="largest |a_j^2 - |w_j|^2|/|w_j|^2 is {measured:.3g}"),
+            AtMost(_stays_balanced, _allowed_imbalance, words="largest $|a_j^2 - |w_j|^2|/|w_j|^2$ is {measured:.3g}"),
         ),
         Conclusion(
             "descent", "the first step's imbalance has the closed form and is not positive", _first_descent_step
@@ -144,11 +145,11 @@ REMARK_2 = Theorem(
 
 def _pieces(evidence: Evidence) -> list[tuple[float, float]]:
     """Intervals between predicted crossings, each short enough for four nodes."""
-    marks = landmarks(evidence)
-    edges = [0.0]
+    marks, data = landmarks(evidence), data_constants(evidence)
+    edges, longest = [0.0], PIECE / (data.n * data.largest_norm)  # the fastest rate is at most n X_max
     for crossing in (*marks.crossings, marks.alignment + 0.4):
         if crossing - edges[-1] > SMALLEST_PIECE:
-            pieces = math.ceil((crossing - edges[-1]) / 0.2)
+            pieces = math.ceil((crossing - edges[-1]) / longest)
             edges += list(np.linspace(edges[-1], crossing, pieces + 1)[1:])
     return [(float(a), float(b)) for a, b in pairwise(edges)]
 
@@ -192,8 +193,8 @@ def _kink_allowance(evidence: Evidence) -> float:
 APP_E_1 = Theorem(
     "min2024:appE.1",
     Reference("min2024", "App. E.1"),
-    "The run is a Caratheodory solution: theta(t) = theta(0) + int_0^t F(theta(s)) ds.",
-    hypotheses=(LOSS, BALANCED, NONZERO_NEURONS),
+    r"The run is a Caratheodory solution: $\theta(t) = \theta(0) + \int_0^t F(\theta(s))\, ds$.",
+    hypotheses=(assumed(CORRELATED), LOSS, RELU, BALANCED, NONZERO_NEURONS),
     conclusions=(Conclusion("residual", "residual of the integral equation by quadrature", _caratheodory_residual),),
     parameters=(
         Parameter("rtol", 1e-10, "allowed relative residual of four-node quadrature; 5e-13 was measured", low=0.0),
@@ -201,6 +202,8 @@ APP_E_1 = Theorem(
     plan=_quadrature_plan,
     setting=replace(SETTING, width=4, scale="1e-8"),
     example=EXAMPLE,
+    departs="The notion is defined for any right-hand side; it is judged where App. E.2 proves that such solutions "
+    "exist. Elsewhere neurons slide, and the run is a solution of the inclusion only.",
 )
 
 
@@ -219,16 +222,16 @@ def _sublevel_growth(evidence: Evidence) -> Values:
 EQ_50 = Theorem(
     "min2024:eq50",
     Reference("min2024", "Eq. (50), App. E.5"),
-    "On the sublevel set of L(0), |grad L| <= X_max L(0)|theta|.",
+    r"On the sublevel set of $L(0)$, $|\nabla L| \le X_{\max} L(0)|\theta|$.",
     hypotheses=(LOSS, assumed(UNIT_FORCE), assumed(SUMMED_LOSS)),
     conclusions=(
         Conclusion(
             "growth",
-            "|grad L| over X_max L(0)|theta|",
+            r"$|\nabla L|$ over $X_{\max} L(0)|\theta|$",
             AtMost(
                 _sublevel_growth,
                 1.0,
-                words="largest |grad L| over X_max L(0)|theta| is {measured:.6g}",
+                words=r"largest $|\nabla L|$ over $X_{{\max}} L(0)|\theta|$ is {measured:.6g}",
                 without="no snapshot",
             ),
         ),
@@ -236,5 +239,6 @@ EQ_50 = Theorem(
     plan=_short_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E11: the set with s_j a_j > 0 is not closed, s_j a_j >= 0 is; the estimate's last line lacks a square.",
+    erratum=r"E11: the set with $s_j a_j > 0$ is not closed, $s_j a_j \ge 0$ is; the estimate's last line lacks a "
+    r"square.",
 )

@@ -38,47 +38,54 @@ def _weighted_length(evidence: Evidence) -> Values:
         yield 2.0 * float(np.linalg.norm(group.weighted_sum(moment)) / np.linalg.norm(group.aggregate))
 
 
-def _aggregate_length(evidence: Evidence) -> Values:
-    """|x_+-| over sqrt(mu) n_+- X_min, by Lemma 11."""
-    data = data_constants(evidence)
-    return (float(np.linalg.norm(data.total(sign))) / data.speed(sign) for sign in data.classes)
+def _least_length(evidence: Evidence) -> Values:
+    """|x~_a| over sqrt(mu) n_+- X_min/2 on [t_1, t_2^+-], by Lemma 11."""
+    for group, moment in growing_moments(evidence):
+        speed = data_constants(evidence).speed(group.sign)
+        yield 2.0 * float(np.linalg.norm(group.weighted_sum(moment))) / speed
 
 
 EQ_40 = Theorem(
     "min2024:eq40",
     Reference("min2024", "Eq. (40)"),
-    "On [t_1, t_2^+-] 1/2 <= |g_i| <= 3/2, so cos(x_+-, x~_a) >= 1/3 and |x~_a| >= |x_+-|/2 >= sqrt(mu) n_+- X_min/2.",
+    r"On $[t_1, t_2^\pm]$, $1/2 \le |g_i| \le 3/2$, so $\cos(x_\pm, \tilde x_a) \ge 1/3$ and "
+    r"$|\tilde x_a| \ge |x_\pm|/2 \ge \sqrt{\mu} n_\pm X_{\min}/2$.",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
         Conclusion(
             "forces",
-            "distance of |g_i| from 1",
+            "distance of $|g_i|$ from 1",
             AtMost(
                 _forces_are_near_one,
                 0.5,
-                words="|g_i| stays within {measured:.6g} of 1, allowed 1/2",
-                without="no snapshot in [t_1, t_2]",
+                words="$|g_i|$ stays within {measured:.6g} of 1, allowed 1/2",
+                without="no snapshot in $[t_1, t_2]$",
             ),
         ),
         Conclusion(
             "cosine",
-            "smallest cos(x_+-, x~_a)",
-            AtLeast(_weighted_cosine, 1.0 / 3.0, without="no snapshot in [t_1, t_2]"),
+            r"smallest $\cos(x_\pm, \tilde x_a)$",
+            AtLeast(_weighted_cosine, 1.0 / 3.0, without="no snapshot in $[t_1, t_2]$"),
         ),
         Conclusion(
             "length",
-            "|x~_a| over |x_+-|/2",
+            r"$|\tilde x_a|$ over $|x_\pm|/2$",
             AtLeast(
                 _weighted_length,
                 1.0,
-                words="smallest |x~_a| over |x_+-|/2 is {measured:.6g}",
-                without="no snapshot in [t_1, t_2]",
+                words=r"smallest $|\tilde x_a|$ over $|x_\pm|/2$ is {measured:.6g}",
+                without="no snapshot in $[t_1, t_2]$",
             ),
         ),
         Conclusion(
             "aggregate",
-            "|x_+-| over sqrt(mu) n_+- X_min",
-            AtLeast(_aggregate_length, 1.0, allowance=1e-12, words="smallest |x_+-| over its bound is {measured:.6g}"),
+            r"$|\tilde x_a|$ over $\sqrt{\mu}\, n_\pm X_{\min}/2$",
+            AtLeast(
+                _least_length,
+                1.0,
+                words=r"smallest $|\tilde x_a|$ over its bound is {measured:.6g}",
+                without="no snapshot in $[t_1, t_2]$",
+            ),
         ),
     ),
     constants=alignment_constants,
@@ -126,27 +133,27 @@ def _quarter_speed(evidence: Evidence) -> Values:
 EQ_37 = Theorem(
     "min2024:eq37",
     Reference("min2024", "Eq. (37)"),
-    "On [t_1, t_2^+-] d/dt cos(x_+-, w_j) >= (1/3 - cos) sqrt(mu) n_+- X_min/2 wherever cos <= 1/3.",
+    r"On $[t_1, t_2^\pm] d/dt\,\cos(x_\pm, w_j) \ge (1/3 - \cos) \sqrt{\mu} n_\pm X_{\min}/2$ wherever $\cos \le 1/3$.",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
         Conclusion(
             "turning",
-            "difference of the two sides, over sqrt(mu) n_+- X_min/2",
+            r"difference of the two sides, over $\sqrt{\mu} n_\pm X_{\min}/2$",
             AtLeast(
                 _turning_inequality,
                 0.0,
-                words="smallest difference {measured:.6g} over {count} directions with cos <= 1/3",
+                words=r"smallest difference {measured:.6g} over {count} directions with $\cos \le 1/3$",
                 empty="no direction of the cone has a cosine below 1/3 with the aggregate",
             ),
         ),
         Conclusion(
             "quarter",
-            "at cos = 1/4 the speed is at least sqrt(mu) n_+- X_min/24",
+            r"at $\cos = 1/4$ the speed is at least $\sqrt{\mu} n_\pm X_{\min}/24$",
             AtLeast(
                 _quarter_speed,
                 1.0,
-                words="slowest turn at cos = 1/4 over its bound is {measured:.6g}",
-                without="no snapshot in [t_1, t_2]",
+                words=r"slowest turn at $\cos = 1/4$ over its bound is {measured:.6g}",
+                without="no snapshot in $[t_1, t_2]$",
             ),
         ),
     ),
@@ -156,7 +163,7 @@ EQ_37 = Theorem(
     log_scale=ScaledDownTo(log_bound),
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E10: valid only for cos <= 1/3.",
+    erratum=r"E10: valid only for $\cos \le 1/3$.",
 )
 
 
@@ -175,10 +182,10 @@ def _aligned_growth(evidence: Evidence) -> Values:
 COSINE_QUARTER = Theorem(
     "min2024:cosine-quarter",
     Reference("min2024", "App. D.2, after Eq. (37)"),
-    "cos(x_+-, w_j) >= 1/4 from t_1 + 6/(sqrt(mu) n_+- X_min) until t_2^+-.",
+    r"$\cos(x_\pm, w_j) \ge 1/4$ from $t_1 + 6/(\sqrt{\mu} n_\pm X_{\min})$ until $t_2^\pm$.",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
-        Conclusion("cosine", "smallest cosine", AtLeast(_aligned_growth, 0.25, without="no snapshot in [t_1', t_2]")),
+        Conclusion("cosine", "smallest cosine", AtLeast(_aligned_growth, 0.25, without="no snapshot in $[t_1', t_2]$")),
     ),
     constants=alignment_constants,
     predictions=fit_predictions,
@@ -208,7 +215,8 @@ def _norm_before_fit(evidence: Evidence) -> Values:
 NORM_GROWTH = Theorem(
     "min2024:norm-growth",
     Reference("min2024", "App. D.2, before Eq. (39)"),
-    "On [t_1', t_2^+-] d/dt |w_j|^2 >= (sqrt(mu) n_+- X_min/4)|w_j|^2; at t_2^+- they sum to <= 1/(sqrt(mu) X_min).",
+    r"On $[t_1', t_2^\pm]$, $d/dt |w_j|^2 \ge (\sqrt{\mu} n_\pm X_{\min}/4)|w_j|^2$; at $t_2^\pm$ they sum to at "
+    r"most $1/(\sqrt{\mu} X_{\min})$.",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
         Conclusion(
@@ -218,17 +226,17 @@ NORM_GROWTH = Theorem(
                 _growth_rate,
                 1.0,
                 words="smallest growth rate over its bound is {measured:.6g}",
-                without="no snapshot in [t_1', t_2]",
+                without="no snapshot in $[t_1', t_2]$",
             ),
         ),
         Conclusion(
             "sum",
-            "logarithm of the sum of |w_j|^2 before t_2",
+            "logarithm of the sum of $|w_j|^2$ before $t_2$",
             AtMost(
                 _norm_before_fit,
                 _log_norm_before_fit,
                 words="log of the sum {measured:.6g}",
-                without="no snapshot in [t_1, t_2]",
+                without="no snapshot in $[t_1, t_2]$",
             ),
         ),
     ),

@@ -29,7 +29,9 @@ def _toy_limit() -> TwoNeuronLimit:
 def _growth(factor: float) -> Comparison:
     """a^2/a(0)^2 of a light neuron on one sample with nBV = 1 at t = 3, cosh^2 t, against exp(factor t)."""
     grown, bound = float(np.cosh(3.0) ** 2), float(np.exp(3.0 * factor))
-    return at_most(grown, bound, detail=f"cosh^2 3 = {grown:.4g} against exp({factor:g} t) = {bound:.4g} at t = 3")
+    return at_most(
+        grown, bound, detail=rf"$\cosh^2 3$ = {grown:.4g} against $\exp({factor:g} t)$ = {bound:.4g} at $t = 3$"
+    )
 
 
 P1 = Erratum(
@@ -37,8 +39,8 @@ P1 = Erratum(
     partial(_growth, 1.0),
     partial(_growth, 2.0),
     where="Lemma A.4, Eq. (58)",
-    printed="a^2 grows at most like exp(n B V t)",
-    corrected="exp(2 n B V t)",
+    printed=r"$a^2$ grows at most like $\exp(n B V t)$",
+    corrected=r"$\exp(2 n B V t)$",
 )
 
 
@@ -56,8 +58,8 @@ P7 = Erratum(
     partial(_someone_lives, printed=True),
     partial(_someone_lives, printed=False),
     where="Thm 1",
-    printed="probability 1 - 2^-p",
-    corrected="at least; u and z are normalised as in P16",
+    printed="probability $1 - 2^{-p}$",
+    corrected="at least; $u$ and $z$ are normalised as in P16",
 )
 
 
@@ -70,7 +72,7 @@ def _weights_of_limit(*, printed: bool) -> Comparison:
     first, second = (limit.u[0], limit.z[1]) if printed else np.full(2, 0.5 / (plus.norm + minus.norm))
     stated = first * np.maximum(data.X @ plus.w, 0.0) - second * np.maximum(data.X @ minus.w, 0.0)
     gap = float(np.max(np.abs(np.maximum(data.X @ limit.W.T, 0.0) @ limit.a / 2.0 - stated)))
-    return at_most(gap, 1e-12, detail=f"with u = {first:.4g}, z = {second:.4g} the limit is missed by {gap:.4f}")
+    return at_most(gap, 1e-12, detail=f"with $u$ = {first:.4g}, $z$ = {second:.4g} the limit is missed by {gap:.4f}")
 
 
 P16 = Erratum(
@@ -78,8 +80,8 @@ P16 = Erratum(
     partial(_weights_of_limit, printed=True),
     partial(_weights_of_limit, printed=False),
     where="Eqs. (10), (70)",
-    printed="constants u and z",
-    corrected="1/(2(|w_+| + |w_-|)) each",
+    printed="constants $u$ and $z$",
+    corrected="$1/(2(|w_+| + |w_-|))$ each",
 )
 
 
@@ -101,8 +103,8 @@ def _steady_direction(*, printed: bool) -> Comparison:
     reach = np.radians(30.0)  # within it both samples stay active, and the pull turns from one side to the other
     angle = float(brentq(across, target - reach, target + reach, xtol=1e-14))
     away = float(np.degrees(abs(angle - target)))
-    name = "1/(1 + q)" if printed else "the logistic loss"
-    return at_most(away, 0.1, detail=f"{name} holds a neuron {away:.3g} degrees from w_- at norm 1e4")
+    name = "$1/(1 + q)$" if printed else "the logistic loss"
+    return at_most(away, 0.1, detail=f"{name} holds a neuron {away:.3g} degrees from $w_-$ at norm 1e4")
 
 
 P8 = Erratum(
@@ -132,7 +134,9 @@ def _kkt_sum(*, printed: bool) -> Comparison:
     gap = float(np.linalg.norm(total - np.column_stack([W, a])))
     whose = "sample 1" if printed else "each sample"
     return at_most(
-        gap, 1e-9, detail=f"with the activations of {whose} the sum misses theta~ by {above_rounding(gap, 1e-9)}"
+        gap,
+        1e-9,
+        detail=rf"with the activations of {whose} the sum misses $\tilde{{\theta}}$ by {above_rounding(gap, 1e-09)}",
     )
 
 
@@ -141,8 +145,8 @@ P11 = Erratum(
     partial(_kkt_sum, printed=True),
     partial(_kkt_sum, printed=False),
     where="Eq. (90)",
-    printed="L_theta, indices mixed",
-    corrected="the activation diagonal I_theta(x_i)",
+    printed=r"$L_\theta$, indices mixed",
+    corrected=r"the activation diagonal $I_\theta(x_i)$",
 )
 
 
@@ -162,7 +166,9 @@ def _third_singular_value(*, printed: bool) -> Comparison:
         forces = data.y / (1.0 + np.exp(data.y * (active @ a))) / data.n
         W, a = W + a[:, None] * ((pre > 0.0) * forces[:, None]).T @ data.X, a + forces @ active
     after = np.linalg.svd(W, compute_uv=False)
-    words = f"s_1 = {after[0]:.4g}, s_2 = {after[1]:.4g}, s_3 = {after[2]:.4g}, which was {before:.4g} at the start"
+    words = (
+        f"$s_1$ = {after[0]:.4g}, $s_2$ = {after[1]:.4g}, $s_3$ = {after[2]:.4g}, which was {before:.4g} at the start"
+    )
     if printed:
         return at_most(float(after[2] / after[1]), 1e-3, detail=words)
     return equals(float(after[2] / before), 1.0, atol=0.25, detail=words)
@@ -202,7 +208,7 @@ P15 = Erratum(
     partial(_from_scale_one, printed=True),
     partial(_from_scale_one, printed=False),
     where="Sec. 3.1",
-    printed="small lambda is crucial",
+    printed=r"small $\lambda$ is crucial",
     corrected="for finite times; for the limit it seems not to be",
 )
 

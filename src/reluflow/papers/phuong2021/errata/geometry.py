@@ -40,7 +40,7 @@ def _negative_side(*, printed: bool) -> Comparison:
     """Least y_i <w_-, x_i> over the negative samples, as Eq. (80) has it, or least <w_-, x_i>."""
     data, _, minus = toy()
     least = float(np.min((data.X @ minus.w * (data.y if printed else 1.0))[data.y < 0]))
-    name = "y_i <w_-, x_i>" if printed else "<w_-, x_i>"
+    name = r"$y_i \langle w_-, x_i\rangle$" if printed else r"$\langle w_-, x_i\rangle$"
     return at_least(least, 1e-9, detail=f"least {name} over the negative samples is {least:.4g}")
 
 
@@ -49,8 +49,8 @@ P2 = Erratum(
     partial(_negative_side, printed=True),
     partial(_negative_side, printed=False),
     where="Eq. (80)",
-    printed="y_i <w_-, x_i> > 0 for y_i = -1",
-    corrected="<w_-, x_i> > 0",
+    printed=r"$y_i \langle w_-, x_i\rangle > 0$ for $y_i = -1$",
+    corrected=r"$\langle w_-, x_i\rangle > 0$",
 )
 
 
@@ -59,7 +59,7 @@ def _ascent(along: tuple[float, float]) -> Comparison:
     start, step = np.array([-0.6, 0.8]), 1e-3 * np.array(along)
     moved = (start + step) / np.linalg.norm(start + step)
     gain = float(np.maximum(moved, 0.0) @ [1.0, -1.0] - np.maximum(start, 0.0) @ [1.0, -1.0])
-    return at_most(-gain, 0.0, detail=f"G changes by {gain:.3g} along ({along[0]:g}, {along[1]:g})")
+    return at_most(-gain, 0.0, detail=f"$G$ changes by {gain:.3g} along ({along[0]:g}, {along[1]:g})")
 
 
 P3 = Erratum(
@@ -67,8 +67,9 @@ P3 = Erratum(
     partial(_ascent, (1.0, 0.0)),
     partial(_ascent, (0.0, -1.0)),
     where="Lemma 2, proof",
-    printed="moving along a positive sample raises G",
-    corrected="only where G > 0; where G < 0 move against the sum of the active negative samples. The statement stands",
+    printed="moving along a positive sample raises $G$",
+    corrected="only where $G > 0$; where $G < 0$ move against the sum of the active negative samples. The "
+    "statement stands",
 )
 
 
@@ -90,7 +91,7 @@ P4 = Erratum(
     partial(_strict_maximum, printed=True),
     partial(_strict_maximum, printed=False),
     where="Lemma 2, proof",
-    printed="some maximum is strict or G is constant",
+    printed="some maximum is strict or $G$ is constant",
     corrected="the maximum is explicit and strict",
 )
 
@@ -122,7 +123,7 @@ P6 = Erratum(
     partial(_orthants, printed=False),
     where="Sec. 2",
     printed="orthogonally separable means opposite orthants",
-    corrected="sufficient, not necessary, for d >= 3",
+    corrected=r"sufficient, not necessary, for $d \ge 3$",
 )
 
 
@@ -176,7 +177,9 @@ def _own_sector(*, printed: bool) -> Comparison:
     vector = sigma if printed else data.X[0]
     wrong = int(np.sum(np.sign(data.X @ vector) != sigma))
     name = "sigma-hat" if printed else "w-hat"
-    return none_of(wrong, total=data.n, detail=f"{name} has another sign than sigma-hat on {wrong} of {data.n} samples")
+    return none_of(
+        wrong, total=data.n, detail=rf"{name} has another sign than $\hat{{\sigma}}$ on {wrong} of {data.n} samples"
+    )
 
 
 P10 = Erratum(
@@ -184,8 +187,8 @@ P10 = Erratum(
     partial(_own_sector, printed=True),
     partial(_own_sector, printed=False),
     where="Lemma A.1, proof",
-    printed="sigma-hat in S",
-    corrected="w-hat in S",
+    printed=r"$\hat{\sigma}$ in $S$",
+    corrected=r"$\hat{w}$ in $S$",
 )
 
 

@@ -8,8 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
+from reluflow.arrays import FloatArray
 from reluflow.losses import LogisticLoss
 from reluflow.papers.phuong2021.figures.weights import (
     BATCH,
@@ -26,6 +25,7 @@ from reluflow.papers.phuong2021.figures.weights import (
     two_directions,
     weight_of,
 )
+from reluflow.papers.workbench import Workbench
 
 LAYERS = (1, 2, 3)  # those with many rows
 
@@ -43,7 +43,57 @@ class Settings:
     scale: float = SCALE
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class HiddenLayer:
+    """One hidden layer at the end of training.
+
+    Parameters
+    ----------
+    singular_values, start_norm
+        The ten largest, and the spectral norm before training.
+    plane, directions
+        Its rows, and w_+ and w_- or the two directions that fit them best, along its two largest singular directions.
+    gathered
+        Cosine of a row with the nearer of the two directions that fit best, weighted by squared length.
+    """
+
+    singular_values: FloatArray
+    start_norm: float
+    plane: FloatArray
+    directions: FloatArray
+    gathered: float
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualSeed:
+    """One seed: its hidden layers, those of `LAYERS`, and how near the rows of the first are to w_+ or w_-.
+
+    Parameters
+    ----------
+    layers
+        The hidden layers.
+    share_close, median, histogram
+        Of the larger cosine of a row of W_1 with w_+ and w_-: share above `CLOSE`, median, numbers in `BINS`.
+    accuracy, loss
+        At the end.
+    """
+
+    layers: tuple[HiddenLayer, ...]
+    share_close: float
+    median: float
+    histogram: FloatArray
+    accuracy: float
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualRun:
+    """All seeds; the first is drawn."""
+
+    seeds: tuple[ResidualSeed, ...]
+
+
+def compute(settings: Settings, workbench: Workbench) -> ResidualRun:
     """Train every seed and measure the three hidden layers."""
     seeds = []
     for count, seed in enumerate(settings.seeds):
@@ -52,13 +102,11 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
             workbench.progress((count + share) / len(settings.seeds), f"seed {seed}")
 
         alone = replace(settings, seeds=(seed,))
-        seeds.append(workbench.piece(f"seed-{seed}", partial(one_seed, alone, show), settings=alone))
-    drawn = [name for name in seeds[0] if name.startswith(("plane", "histogram"))]
-    measured = {name: np.array([seed[name] for seed in seeds]) for name in seeds[0] if name not in drawn}
-    return measured | {name: seeds[0][name] for name in drawn}
+        seeds.append(workbench.piece(f"seed-{seed}", ResidualSeed, partial(one_seed, alone, show), settings=alone))
+    return ResidualRun(tuple(seeds))
 
 
-def one_seed(settings: Settings, show: Callable[[float], None]) -> Results:
+def one_seed(settings: Settings, show: Callable[[float], None]) -> ResidualSeed:
     """Train the only seed of `settings`."""
     from reluflow.deep import DeepDescent, DeepOutcome, outputs, train_deep, uniform_layers
 
@@ -73,21 +121,26 @@ def one_seed(settings: Settings, show: Callable[[float], None]) -> Results:
     directions = max_margin_directions(data)
     weights = [np.asarray(weight) for weight in run.network.weights]
     near = np.maximum(cosines(weights[0], directions.positive), cosines(weights[0], directions.negative))
-    results: Results = {
-        "share_close": float(np.mean(near > CLOSE)),
-        "median": float(np.median(near)),
-        "histogram": histogram(near),
-        "accuracy": float(np.mean(data.y * outputs(run.network, data.X) > 0)),
-        "loss": float(run.losses[-1]),
-        "singular_values": np.array([np.linalg.svd(weights[k - 1], compute_uv=False)[:10] for k in LAYERS]),
-        "start_norms": np.array([np.linalg.norm(start.weights[k - 1], 2) for k in LAYERS]),
-    }
-    gathered = []
+    layers = []
     for layer in LAYERS:
         rows = weights[layer - 1]
         axes = np.linalg.svd(rows, full_matrices=False)[2][:2]
         centres, nearness = two_directions(rows)
-        gathered.append(weight_of(rows, nearness))
         shown = np.array([directions.positive, directions.negative]) if layer == 1 else centres
-        results |= {f"plane_{layer}": rows @ axes.T, f"plane_directions_{layer}": shown @ axes.T}
-    return results | {"gathered": np.array(gathered)}
+        layers.append(
+            HiddenLayer(
+                singular_values=np.linalg.svd(rows, compute_uv=False)[:10],
+                start_norm=float(np.linalg.norm(start.weights[layer - 1], 2)),
+                plane=rows @ axes.T,
+                directions=shown @ axes.T,
+                gathered=weight_of(rows, nearness),
+            )
+        )
+    return ResidualSeed(
+        layers=tuple(layers),
+        share_close=float(np.mean(near > CLOSE)),
+        median=float(np.median(near)),
+        histogram=histogram(near),
+        accuracy=float(np.mean(data.y * outputs(run.network, data.X) > 0)),
+        loss=float(run.losses[-1]),
+    )

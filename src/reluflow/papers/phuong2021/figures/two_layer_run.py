@@ -22,8 +22,6 @@ from reluflow.dynamics.solver import AbstractSolver
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Snapshot
-from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network
 from reluflow.network.initialization import uniform_fan_in_initialization
@@ -42,6 +40,7 @@ from reluflow.papers.phuong2021.figures.weights import (
     orthants,
     weight_of,
 )
+from reluflow.papers.workbench import Workbench
 
 MOMENTS = 25  # at which descent and flow are compared
 
@@ -62,17 +61,88 @@ class Settings:
     scale: float = SCALE
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class TwoLayerSeed:
+    """One seed at the paper's size: the first layer W at the end of training, and what was learnt.
+
+    Parameters
+    ----------
+    singular_values, start_norm
+        The ten largest of W, and its spectral norm before training.
+    share_close, median, weighted_mean, histogram
+        Of the cosine of a neuron with the max-margin direction of its sign: share above `CLOSE`, median, mean weighted
+        by squared length, and numbers in `BINS` for negative and for positive output weights.
+    share_in_cones, flipped
+        Share of neurons in the cones of Lemma 2, and of those whose output weight changed its sign.
+    accuracy, loss
+        At the end.
+    ranks, opposite
+        Dimensions that the support samples of each class span, and minus the cosine of w_+ and w_-.
+    w
+        W itself.
+    plane, signs, plane_directions
+        Its rows, the signs of their output weights, and w_+ and w_-, along its two largest singular directions.
+    """
+
+    singular_values: FloatArray
+    start_norm: float
+    share_close: float
+    median: float
+    weighted_mean: float
+    histogram: FloatArray
+    share_in_cones: float
+    flipped: float
+    accuracy: float
+    loss: float
+    ranks: tuple[int, int]
+    opposite: float
+    w: FloatArray
+    plane: FloatArray
+    signs: FloatArray
+    plane_directions: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class BesideTheFlow:
+    """Descent on batches, descent on all samples and the exact flow from the same neurons.
+
+    Parameters
+    ----------
+    times
+        At which they are compared.
+    losses
+        Of the three, shape (3, k).
+    distances
+        Of W of the two descents from that of the flow, relative to it, shape (2, k).
+    crossings
+        Activation boundaries that the flow met.
+    flow_singular_values, descent_singular_values
+        The ten largest of W at the end of the flow and of descent on batches.
+    """
+
+    times: FloatArray
+    losses: FloatArray
+    distances: FloatArray
+    crossings: int
+    flow_singular_values: FloatArray
+    descent_singular_values: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class TwoLayerRun:
+    """All seeds, the first of which is drawn; the flow; and how far batches take W of the first from all samples."""
+
+    seeds: tuple[TwoLayerSeed, ...]
+    flow: BesideTheFlow
+    batch_distance: float
+
+
+def compute(settings: Settings, workbench: Workbench) -> TwoLayerRun:
     """Every seed at the paper's size; descent beside the flow for the first."""
-    seeds = [one_seed(settings, seed) for seed in settings.seeds]
+    seeds = tuple(one_seed(settings, seed) for seed in settings.seeds)
     workbench.progress(0.3, "exact flow")
-    flow = workbench.piece("flow", lambda: beside_the_flow(settings))
-    measured = {name: np.array([seed[name] for seed in seeds]) for name in seeds[0] if name not in _OF_THE_FIRST}
-    shown = {name: seeds[0][name] for name in _OF_THE_FIRST}
-    return measured | shown | flow | {"batch_distance": batch_distance(settings, seeds[0]["w"])}
-
-
-_OF_THE_FIRST = ("w", "plane", "signs", "plane_directions", "histogram")  # drawn for the first seed alone
+    flow = workbench.piece("flow", BesideTheFlow, lambda: beside_the_flow(settings))
+    return TwoLayerRun(seeds, flow, batch_distance(settings, seeds[0].w))
 
 
 def problem(settings: Settings, data: Dataset, *, width: int, seed: int) -> TrainingProblem:
@@ -82,7 +152,7 @@ def problem(settings: Settings, data: Dataset, *, width: int, seed: int) -> Trai
     return TrainingProblem(data, LogisticLoss(), network)
 
 
-def one_seed(settings: Settings, seed: int) -> Results:
+def one_seed(settings: Settings, seed: int) -> TwoLayerSeed:
     """Train once and measure the first layer."""
     data = orthants(seed, n=settings.n)
     method = StochasticGradientDescent(settings.lr, settings.batch, epochs=settings.epochs, seed=seed)
@@ -93,24 +163,24 @@ def one_seed(settings: Settings, seed: int) -> Results:
     near = correlations(end, directions)
     _, values, axes = np.linalg.svd(end.w, full_matrices=False)
     margins = data.y * final.outputs
-    return {
-        "singular_values": values[:10],
-        "start_norm": float(np.linalg.norm(start.w, 2)),
-        "share_close": float(np.mean(near > CLOSE)),
-        "median": float(np.median(near)),
-        "weighted_mean": weight_of(end.w, near),
-        "share_in_cones": share_in_cones(end, data),
-        "accuracy": float(np.mean(margins > 0)),
-        "loss": final.loss,
-        "flipped": float(np.mean(np.sign(start.a) != np.sign(end.a))),
-        "ranks": np.array(directions.ranks),
-        "opposite": float(-directions.positive @ directions.negative),
-        "w": end.w,
-        "plane": end.w @ axes[:2].T,
-        "signs": np.sign(end.a),
-        "plane_directions": np.array([directions.positive, directions.negative]) @ axes[:2].T,
-        "histogram": np.array([histogram(near[end.a < 0]), histogram(near[end.a > 0])]),
-    }
+    return TwoLayerSeed(
+        singular_values=values[:10],
+        start_norm=float(np.linalg.norm(start.w, 2)),
+        share_close=float(np.mean(near > CLOSE)),
+        median=float(np.median(near)),
+        weighted_mean=weight_of(end.w, near),
+        share_in_cones=share_in_cones(end, data),
+        accuracy=float(np.mean(margins > 0)),
+        loss=final.loss,
+        flipped=float(np.mean(np.sign(start.a) != np.sign(end.a))),
+        ranks=directions.ranks,
+        opposite=float(-directions.positive @ directions.negative),
+        w=end.w,
+        plane=end.w @ axes[:2].T,
+        signs=np.sign(end.a),
+        plane_directions=np.array([directions.positive, directions.negative]) @ axes[:2].T,
+        histogram=np.array([histogram(near[end.a < 0]), histogram(near[end.a > 0])]),
+    )
 
 
 def batch_distance(settings: Settings, w: FloatArray) -> float:
@@ -134,7 +204,7 @@ def share_in_cones(network: Network, data: Dataset) -> float:
     return float(np.mean(np.all((network.pre_activations(data.X) > 0) == own, axis=1)))
 
 
-def beside_the_flow(settings: Settings) -> Results:
+def beside_the_flow(settings: Settings) -> BesideTheFlow:
     """Stochastic and full-batch descent and the exact flow, from the same neurons on the same samples.
 
     The first samples of the first seed, and neurons of their own unless all are taken: the flow meets some 0.2 to 0.4
@@ -158,14 +228,19 @@ def beside_the_flow(settings: Settings) -> Results:
         [np.linalg.norm(s.network.w - w) / np.linalg.norm(w) for s, w in zip(run, exact, strict=True)]
         for run in (stochastic, full)
     ]
-    return {
-        "flow_times": times,
-        "flow_losses": np.array([[s.loss for s in run] for run in (stochastic, full, flow.snapshots)]),
-        "flow_distances": np.array(distances),
-        "flow_crossings": int(flow.crossings),
-        "flow_singular_values": np.linalg.svd(exact[-1], compute_uv=False)[:10],
-        "descent_singular_values": np.linalg.svd(stochastic[-1].network.w, compute_uv=False)[:10],
-    }
+    return BesideTheFlow(
+        times=times,
+        losses=np.array([[s.loss for s in run] for run in (stochastic, full, flow.snapshots)]),
+        distances=np.array(distances),
+        crossings=int(flow.crossings),
+        flow_singular_values=_ten_largest(exact[-1]),
+        descent_singular_values=_ten_largest(stochastic[-1].network.w),
+    )
+
+
+def _ten_largest(w: FloatArray) -> FloatArray:
+    """The ten largest singular values."""
+    return np.asarray(np.linalg.svd(w, compute_uv=False)[:10], dtype=np.float64)
 
 
 def _descended(start: TrainingProblem, method: AbstractSolver, iterations: ArrayLike) -> tuple[Snapshot, ...]:

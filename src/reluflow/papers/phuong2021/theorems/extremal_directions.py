@@ -112,12 +112,12 @@ def _ascent(evidence: Evidence) -> Comparison:
 LEMMA_2 = Theorem(
     "phuong2021:lemma2",
     Reference("phuong2021", "Lemma 2"),
-    "G has exactly one strict local maximum and one strict local minimum on the sphere, along the aggregates D_+ and "
-    "D_- of the two classes, in the sectors of Eqs. (13) and (14).",
+    "$G$ has exactly one strict local maximum and one strict local minimum on the sphere, along the aggregates "
+    "$D_+$ and $D_-$ of the two classes, in the sectors of Eqs. (13) and (14).",
     hypotheses=(RELU, BOTH_CLASSES, assumed(ORTHOGONALLY_SEPARABLE)),
     conclusions=(
-        Conclusion("one-maximum", "one positive extremal direction, D_+/|D_+|", partial(_one_extremum, sign=1)),
-        Conclusion("one-minimum", "one negative extremal direction, D_-/|D_-|", partial(_one_extremum, sign=-1)),
+        Conclusion("one-maximum", "one positive extremal direction, $D_+/|D_+|$", partial(_one_extremum, sign=1)),
+        Conclusion("one-minimum", "one negative extremal direction, $D_-/|D_-|$", partial(_one_extremum, sign=-1)),
         Conclusion("sectors", "their sectors are Eqs. (13) and (14)", _sectors, Level.EXACT),
         Conclusion("ascent", "every start ends at one of them or in the dead cone", _ascent, Level.EXACT),
     ),
@@ -133,7 +133,7 @@ LEMMA_2 = Theorem(
     record=_stated_extrema,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="P3, P4: the proof's two steps fail where G <= 0; with the explicit directions the statement stands.",
+    erratum=r"P3, P4: the proof's two steps fail where $G \le 0$; with the explicit directions the statement stands.",
     departs="The explicit directions and the absence of zeros under the span assumption (P5) are not in the paper.",
 )
 
@@ -168,13 +168,13 @@ def _extremal_is_eigen(evidence: Evidence) -> Comparison:
 LEMMA_A_1 = Theorem(
     "phuong2021:lemmaA.1",
     Reference("phuong2021", "Lemma A.1"),
-    "An extremal direction w satisfies g(w) = C w with C = G(w); the condition is necessary only.",
+    "An extremal direction $w$ satisfies $g(w) = C w$ with $C = G(w)$; the condition is necessary only.",
     hypotheses=(RELU,),
-    conclusions=(Conclusion("eigen", "|g(w) - G(w) w| vanishes", _extremal_is_eigen, Level.EXACT),),
+    conclusions=(Conclusion("eigen", "$|g(w) - G(w) w|$ vanishes", _extremal_is_eigen, Level.EXACT),),
     record=_enumerated,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="P10: the proof writes the sector for the vector; C = G(w), because <w, g(w)> = G(w).",
+    erratum=r"P10: the proof writes the sector for the vector; $C = G(w)$, because $\langle w, g(w)\rangle = G(w)$.",
 )
 
 # Lemma A.2 ------------------------------------------------------------------------------------------------------------
@@ -239,11 +239,12 @@ def _expansion(evidence: Evidence) -> Comparison:
 LEMMA_A_2 = Theorem(
     "phuong2021:lemmaA.2",
     Reference("phuong2021", "Lemma A.2"),
-    "For 0 <= eps <= eps_max, G((w + eps v)/|w + eps v|) = [G(w) + eps sum of r_i <v, x_i> over the samples active at "
-    "w + eps v]/|w + eps v|.",
+    r"For $0 \le \varepsilon \le \varepsilon_{\max}$, $G((w + \varepsilon v)/|w + \varepsilon v|) = (G(w) + "
+    r"\varepsilon \sum_i r_i \langle v, x_i\rangle)/|w + \varepsilon v|$, the sum over the samples active at "
+    r"$w + \varepsilon v$.",
     hypotheses=(RELU,),
     conclusions=(Conclusion("expansion", "the two sides agree to rounding", _expansion, Level.EXACT),),
-    parameters=(Parameter("cases", 300, "random (w, v, eps)", low=0.0),),
+    parameters=(Parameter("cases", 300, r"random $(w, v, \varepsilon)$", low=0.0),),
     record=_displacements,
     setting=SETTING,
     example=EXAMPLE,

@@ -1,4 +1,4 @@
-"""Is a small scale needed? The conjecture of Section 3.1 [phuong2021]."""
+"""Is a small scale needed? A conjecture of ours on what Section 3.1 says [phuong2021]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reluflow.papers.phuong2021.theorems.max_margin_limit import (
 )
 from reluflow.papers.phuong2021.theorems.motion import one_way
 from reluflow.papers.phuong2021.theorems.sectors import two_groups
-from reluflow.theory.comparison import Comparison, Level, at_most, fitted_slope
+from reluflow.theory.comparison import Comparison, Level, Source, at_most, fitted_slope
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measures import Constants
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
@@ -55,7 +55,12 @@ SEC_3_1 = Theorem(
     "time only; activations are one-way at every scale, and neurons left behind lose their share.",
     hypotheses=LATE,
     conclusions=(
-        Conclusion("one-way", "every y_k sign(a_j) <w_j, x_k> never decreases", one_way, Level.EXACT),
+        Conclusion(
+            "one-way",
+            r"every $y_k \operatorname{sign}(a_j) \langle w_j, x_k\rangle$ never decreases",
+            one_way,
+            Level.EXACT,
+        ),
         Conclusion("left-behind", "neurons in no extremal sector do not gain in share", _left_behind),
         Conclusion(
             "W",
@@ -70,5 +75,6 @@ SEC_3_1 = Theorem(
     setting=replace(SETTING, scale="1"),
     example=EXAMPLE,
     erratum="P15: the paper calls a small scale crucial; for the limit it appears not to be, for finite times it is.",
-    departs="A conjecture with a sketched proof, not a theorem; the paper does not state it.",
+    source=Source.RELUFLOW,
+    departs="Not in the paper: a conjecture of ours with a sketched proof, not a theorem.",
 )

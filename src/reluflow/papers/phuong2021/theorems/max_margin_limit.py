@@ -8,11 +8,10 @@ from functools import partial
 import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray
-from reluflow.certificates.kkt import kkt_certificate
+from reluflow.certificates.limits.directions import unit_norm
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.stopping import Exhausted
-from reluflow.endings.directions import unit_norm
 from reluflow.network import Network
 from reluflow.papers.phuong2021.assumptions import SUPPORT_SPANS
 from reluflow.papers.phuong2021.paper import EXAMPLE, SETTING
@@ -28,7 +27,7 @@ from reluflow.papers.phuong2021.theorems.two_neuron_limit import (
     log_dead_bound,
     one_neuron_death,
 )
-from reluflow.theory.comparison import Comparison, Level, at_most, judgement, nothing, require, undecided
+from reluflow.theory.comparison import Comparison, Level, Source, at_most, judgement, nothing, require, undecided
 from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.flow_plan import FlowPlan
@@ -76,7 +75,7 @@ def _last_groups(evidence: Evidence) -> IntArray:
 
 def _all_sorted(evidence: Evidence) -> Comparison:
     counts = {name: int(np.sum(_last_groups(evidence) == code)) for name, code in _GROUPS.items()}
-    words = f"{counts['J+']} in J+, {counts['J-']} in J-, {counts['dead']} dead, {counts['unsorted']} unsorted"
+    words = f"{counts['J+']} in $J_+$, {counts['J-']} in $J_-$, {counts['dead']} dead, {counts['unsorted']} unsorted"
     return judgement(counts["unsorted"] == 0, float(-counts["unsorted"]), f"{words} at the last time")
 
 
@@ -113,7 +112,7 @@ def falls(evidence: Evidence, find: Callable[[Evidence], list[float]], *, by_roo
     bound = found[-2]
     if by_root:
         bound = min(max(found[:-1]), evidence.parameter("closeness") / np.sqrt(logs[-1]))
-    values = ", ".join(f"{distance:.3g} at log t = {log:.4g}" for log, distance in zip(logs, found, strict=True))
+    values = ", ".join(rf"{distance:.3g} at $\log t$ = {log:.4g}" for log, distance in zip(logs, found, strict=True))
     return at_most(found[-1], bound, allowance=1e-12, detail=f"distance {values}")
 
 
@@ -152,15 +151,6 @@ def _exact_limit(evidence: Evidence) -> float:
     return float(np.hypot(np.linalg.norm(W - target.W), np.linalg.norm(a - target.a)))
 
 
-def _is_kkt(evidence: Evidence) -> float:
-    """KKT residual of the closed-form limit on the classes that have a group."""
-    target = limit(evidence)
-    seen = _seen(evidence, [sign for sign, share in ((1, target.u), (-1, target.z)) if np.any(share)])
-    root = np.sqrt(evidence.network.weight)
-    network = Network(target.W / root[:, None], target.a / root, weight=evidence.network.weight)
-    return kkt_certificate(network, seen, active_rtol=1e-7).residual
-
-
 def _still_allowed(evidence: Evidence) -> float:
     """C/log t at the last time: limits are approached logarithmically; 0.2/log t was the largest distance seen."""
     return evidence.parameter("closeness") / late_networks(evidence)[-1][0]
@@ -190,7 +180,7 @@ def _growth(evidence: Evidence, sign: Sign) -> Comparison:
         return nothing("the group is empty")
     rate = (squares[1] - squares[0]) / (late[1][0] + np.log(late[1][0]) - late[0][0] - np.log(late[0][0]))
     expected = lengths[0] if sign == 1 else lengths[1]
-    words = f"{rate:.8g} against |w| = {expected:.8g}; |W|^2/log t is {squares[1] / late[1][0]:.6g}"
+    words = rf"{rate:.8g} against $|w|$ = {expected:.8g}; $|W|^2/\log t$ is {squares[1] / late[1][0]:.6g}"
     return at_most(abs(rate / expected - 1.0), _still_allowed(evidence), detail=words)
 
 
@@ -211,7 +201,9 @@ ALL_SORTED = Hypothesis(
     needs_trajectory=True,
 )
 LOG_TIME = Parameter("log_time", 600.0, "logarithm of the last time of the run", low=25.0, high=600.5999999999999)
-CLOSENESS = Parameter("closeness", 1.0, "C of the C/log t by which shares and growth rates may still differ", low=0.0)
+CLOSENESS = Parameter(
+    "closeness", 1.0, r"$C$ of the $C/\log t$ by which shares and growth rates may still differ", low=0.0
+)
 
 
 def _class_vector(evidence: Evidence, sign: Sign) -> FloatArray:
@@ -234,39 +226,46 @@ def _death_is_exact(evidence: Evidence) -> bool:
 THM_1 = Theorem(
     "phuong2021:thm1",
     Reference("phuong2021", "Theorem 1"),
-    "W/|W| tends to u w_+^T + z w_-^T and a/|a| to u|w_+| - z|w_-| with u, z >= 0, u_j z_j = 0; with both groups "
-    "|u|^2 = 1/(|w_+|(|w_+|+|w_-|)), |z|^2 = 1/(|w_-|(|w_+|+|w_-|)) and |W_+|^2/log t -> |w_+|; with probability at "
-    "least 1 - 2^-m over the draw.",
+    r"$W/|W|$ tends to $u w_+^\top + z w_-^\top$ and $a/|a|$ to $u|w_+| - z|w_-|$ with $u, z \ge 0$, "
+    r"$u_j z_j = 0$; with both groups $|u|^2 = 1/(|w_+|(|w_+| + |w_-|))$, $|z|^2 = 1/(|w_-|(|w_+| + |w_-|))$ and "
+    r"$|W_+|^2/\log t \to |w_+|$; with probability at least $1 - 2^{-m}$ over the draw.",
     hypotheses=(*LATE, ALL_SORTED),
     conclusions=(
         Conclusion(
             "W",
-            "Eq. (8): |W/|W| - (u w_+^T + z w_-^T)| falls",
+            r"Eq. (8): $|W/|W| - (u w_+^\top + z w_-^\top)|$ falls",
             partial(falls, find=partial(distances, part="W"), by_root=True),
             Level.EXACT,
+            Source.RELUFLOW,
         ),
         Conclusion(
             "a",
-            "Eq. (9): |a/|a| - (u|w_+| - z|w_-|)| falls",
+            "Eq. (9): $|a/|a| - (u|w_+| - z|w_-|)|$ falls",
             partial(falls, find=partial(distances, part="a"), by_root=True),
             Level.EXACT,
+            Source.RELUFLOW,
         ),
         Conclusion(
             "limit",
-            "the direction the run tends to is that limit",
+            "Eqs. (8), (9): the direction the run tends to is that limit",
             AtMost(_exact_limit, SOLVED, words="the direction solved for in the final patterns is {measured:.2g} away"),
             Level.EXACT,
         ),
+        Conclusion("u", "$|u|^2$ takes its closed value", partial(_share, sign=1), Level.SCALING, Source.RELUFLOW),
+        Conclusion("z", "$|z|^2$ takes its closed value", partial(_share, sign=-1), Level.SCALING, Source.RELUFLOW),
         Conclusion(
-            "kkt", "the limit satisfies the KKT conditions of the margin problem", AtMost(_is_kkt, 1e-7), Level.EXACT
+            "growth-plus",
+            r"$|W_+|^2$ grows like $|w_+| (\log t + \log\,\log t)$",
+            partial(_growth, sign=1),
+            Level.SCALING,
+            Source.RELUFLOW,
         ),
-        Conclusion("u", "|u|^2 takes its closed value", partial(_share, sign=1), Level.SCALING),
-        Conclusion("z", "|z|^2 takes its closed value", partial(_share, sign=-1), Level.SCALING),
         Conclusion(
-            "growth-plus", "|W_+|^2 grows like |w_+| (log t + log log t)", partial(_growth, sign=1), Level.SCALING
-        ),
-        Conclusion(
-            "growth-minus", "|W_-|^2 grows like |w_-| (log t + log log t)", partial(_growth, sign=-1), Level.SCALING
+            "growth-minus",
+            r"$|W_-|^2$ grows like $|w_-| (\log t + \log\,\log t)$",
+            partial(_growth, sign=-1),
+            Level.SCALING,
+            Source.RELUFLOW,
         ),
         Conclusion("probability", "a neuron dies with probability at most 1/2", death_measurement),
     ),
@@ -287,9 +286,10 @@ THM_1 = Theorem(
     record=one_neuron_death,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="P7, P8, P16: 'at least' 1 - 2^-m, the norms of u and z, and an exponential tail of the loss are supplied.",
+    erratum="P7, P8, P16: 'at least' $1 - 2^{-m}$, the norms of $u$ and $z$, and an exponential tail of the loss "
+    "are supplied.",
     departs="The scale's threshold is not explicit: the check asks that every neuron is sorted by the last time. The "
-    "approach is logarithmic, so the limit itself is solved for in the final patterns.",
+    "approach is logarithmic, so the limit itself is solved for in the final patterns, and that decides.",
     diagnosed=DataHypotheses(losses=("logistic", "exponential"), leaks="relu"),
 )
 
@@ -327,15 +327,17 @@ def _function_weight(evidence: Evidence, index: int) -> float:
 COR_1 = Theorem(
     "phuong2021:cor1",
     Reference("phuong2021", "Corollary 1"),
-    "f(x)/|theta|^2 tends to u s(<w_+, x>) - z s(<w_-, x>); with both groups u = z = 1/(2 (|w_+| + |w_-|)), so the "
-    "function learnt is s(<w_+, x>) - s(<w_-, x>) up to scale.",
+    r"$f(x)/|\theta|^2$ tends to $u s(\langle w_+, x\rangle) - z s(\langle w_-, x\rangle)$; with both groups "
+    r"$u = z = 1/(2 (|w_+| + |w_-|))$, so the function learnt is "
+    r"$s(\langle w_+, x\rangle) - s(\langle w_-, x\rangle)$ up to scale.",
     hypotheses=(*LATE, ALL_SORTED),
     conclusions=(
         Conclusion(
             "function",
-            "the largest error on 200 unit x falls",
+            "the largest error on 200 unit $x$ falls",
             partial(falls, find=function_errors, by_root=True),
             Level.EXACT,
+            Source.RELUFLOW,
         ),
         Conclusion("limit", "the function of the limit is the stated one", AtMost(_limit_error, SOLVED), Level.EXACT),
     ),
@@ -346,5 +348,5 @@ COR_1 = Theorem(
     plan=late_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="P16: the constants u and z are left open in Eq. (10); with both groups they are equal.",
+    erratum="P16: the constants $u$ and $z$ are left open in Eq. (10); with both groups they are equal.",
 )

@@ -74,12 +74,17 @@ def one_flip(evidence: Evidence) -> Comparison:
 LEMMA_B_1 = Theorem(
     "phuong2021:lemmaB.1",
     Reference("phuong2021", "Lemma B.1"),
-    "At every time and for every scale y_k sign(a_j) d<w_j, x_k>/dt >= 0: a neuron active on a sample of its own "
-    "sign's class stays so, and each activation flips at most once.",
+    r"At every time and for every scale $y_k \operatorname{sign}(a_j) d\langle w_j, x_k\rangle/dt \ge 0$: a neuron "
+    r"active on a sample of its own sign's class stays so, and each activation flips at most once.",
     hypotheses=(FADING_LOSS, RELU, BALANCED, assumed(ORTHOGONALLY_SEPARABLE)),
     conclusions=(
         Conclusion("stays-active", "no neuron loses a sample of its own class", _stays_active, Level.EXACT),
-        Conclusion("one-way", "every y_k sign(a_j) <w_j, x_k> never decreases", one_way, Level.EXACT),
+        Conclusion(
+            "one-way",
+            r"every $y_k \operatorname{sign}(a_j) \langle w_j, x_k\rangle$ never decreases",
+            one_way,
+            Level.EXACT,
+        ),
         Conclusion("one-flip", "no neuron meets the boundary of a sample twice", one_flip, Level.EXACT),
     ),
     parameters=(UNTIL,),
@@ -87,6 +92,7 @@ LEMMA_B_1 = Theorem(
     setting=SETTING,
     example=EXAMPLE,
     departs="The paper states the first conclusion; its proof gives the other two, for all times and scales.",
+    holds_for_descent=True,
 )
 
 # Lemma A.3 ------------------------------------------------------------------------------------------------------------
@@ -111,7 +117,7 @@ def _difference_times(evidence: Evidence) -> tuple[tuple[float, float, float], .
 def _general_position(evidence: Evidence) -> Comparison:
     found = require(
         smallest_subset_singular_value(evidence.dataset.X, max_subsets=MAX_SUBSETS),
-        "the subsets of d samples are too many to check",
+        "the subsets of $d$ samples are too many to check",
     )
     return judgement(found[0] > 1e-9, found[0] - 1e-9, f"least singular value {found[0]:.3g}, samples {found[1]}")
 
@@ -160,17 +166,18 @@ def _difference_plan(evidence: Evidence) -> FlowPlan:
 LEMMA_A_3 = Theorem(
     "phuong2021:lemmaA.3",
     Reference("phuong2021", "Lemma A.3"),
-    "For almost every t, da_j/dt = sum_i r_i s(<w_j, x_i>) and dw_j/dt = a_j sum of r_i P_{w_j} x_i over active "
-    "samples: a neuron that stays on a boundary moves along it.",
+    r"For almost every $t$, $da_j/dt = \sum_i r_i s(\langle w_j, x_i\rangle)$ and "
+    r"$dw_j/dt = a_j \sum_i r_i P_{w_j} x_i$ over the active samples $i$: a neuron that stays on a boundary moves "
+    r"along it.",
     hypotheses=(
         FADING_LOSS,
         RELU,
-        Hypothesis("general-position", "any d of the samples are linearly independent", _general_position),
+        Hypothesis("general-position", "any $d$ of the samples are linearly independent", _general_position),
         NO_RIDGE,
     ),
     conclusions=(
-        Conclusion("output-weight", "da_j/dt is the pull on the output", partial(_velocity, part="a")),
-        Conclusion("input-weight", "dw_j/dt is the projected pull", partial(_velocity, part="w")),
+        Conclusion("output-weight", "$da_j/dt$ is the pull on the output", partial(_velocity, part="a")),
+        Conclusion("input-weight", "$dw_j/dt$ is the projected pull", partial(_velocity, part="w")),
     ),
     parameters=(Parameter("until", 30.0, "end of the run in units of the growth time", low=1.0),),
     plan=_difference_plan,
@@ -212,24 +219,28 @@ def rate_of_squares(evidence: Evidence) -> float:
 LEMMA_A_4 = Theorem(
     "phuong2021:lemmaA.4",
     Reference("phuong2021", "Lemma A.4"),
-    "A balanced start keeps a_j = sign(a_j(0)) |w_j|, and a_j(t)^2 stays between a_j(0)^2 exp(-2 n B V t) and "
-    "a_j(0)^2 exp(2 n B V t).",
+    r"A balanced start keeps $a_j = \operatorname{sign}(a_j(0)) |w_j|$, and $a_j(t)^2$ stays between "
+    r"$a_j(0)^2\,\exp(-2 n B V t)$ and $a_j(0)^2\,\exp(2 n B V t)$.",
     hypotheses=(LOGISTIC_LOSS, BALANCED),
     conclusions=(
         Conclusion(
             "balance",
-            "a_j = sign(a_j(0)) |w_j|",
-            AtMost(_stays_balanced, 1e-10, words="largest relative |a_j - sign(a_j(0)) |w_j|| is {measured:.2g}"),
+            r"$a_j = \operatorname{sign}(a_j(0)) |w_j|$",
+            AtMost(
+                _stays_balanced,
+                1e-10,
+                words=r"largest relative $|a_j - \operatorname{{sign}}(a_j(0)) |w_j||$ is {measured:.2g}",
+            ),
             Level.EXACT,
         ),
         Conclusion(
             "rate",
-            "|d log a_j^2/dt| <= 2 n B V",
+            r"$|d\,\log a_j^2/dt| \le 2 n B V$",
             AtMost(
                 growth_of_squares,
                 2.0,
                 allowance=ROUNDING,
-                words="log a_j^2 changes at {measured:.4g} n B V (printed: at most 1)",
+                words="log $a_j^2$ changes at {measured:.4g} $n B V$ (printed: at most 1)",
             ),
         ),
     ),
@@ -238,5 +249,6 @@ LEMMA_A_4 = Theorem(
     plan=sorting_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="P1: Eq. (58) drops the 2 of d(a^2) = 2 a da, so the printed exp(n B V t) is too small.",
+    holds_for_descent=True,
+    erratum=r"P1: Eq. (58) drops the 2 of $d(a^2) = 2 a\, da$, so the printed $\exp(n B V t)$ is too small.",
 )

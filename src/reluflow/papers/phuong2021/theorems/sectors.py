@@ -49,7 +49,7 @@ def extremal_sector(dataset: Dataset, sign: Sign, *, atol: float = 1e-12) -> Sig
     """
     unit = dataset.X / np.linalg.norm(dataset.X, axis=1)[:, None]
     members = dataset.y == sign
-    opposed = np.min(unit @ unit[members].T, axis=1) < -atol
+    opposed = np.min(unit @ unit[members].T, axis=1, initial=0.0) < -atol  # of no member none is
     return np.where(members, 1, np.where(opposed, -1, 0)).astype(np.int8)
 
 
@@ -113,11 +113,12 @@ DEF_1 = definition(
     "phuong2021:def1",
     "Definition 1",
     sector_of,
-    "the sector of w, the signs of <w, x_i>; a subset of weight space, not of input space (erratum P12)",
+    r"the sector of $w$, the signs of $\langle w, x_i\rangle$; a subset of weight space, not of input space "
+    r"(erratum P12)",
 )
 DEF_2 = definition(
     "phuong2021:def2",
     "Definition 2",
     strict_extrema,
-    "extremal directions: strict local maxima and minima of G on the unit sphere",
+    "extremal directions: strict local maxima and minima of $G$ on the unit sphere",
 )

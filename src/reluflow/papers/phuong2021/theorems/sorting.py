@@ -86,7 +86,7 @@ def _forces_still_frozen(evidence: Evidence) -> Comparison:
     largest = require(_outputs_at(evidence, sorting_time(evidence)), "no snapshot at the sorting time")
     bound = evidence.parameter("smallness")
     return judgement(
-        largest <= bound, bound - largest, f"largest output {largest:.2g} at T = {sorting_time(evidence):.4g}"
+        largest <= bound, bound - largest, f"largest output {largest:.2g} at $T$ = {sorting_time(evidence):.4g}"
     )
 
 
@@ -124,7 +124,7 @@ def _sorted(evidence: Evidence) -> Comparison:
     counts = ", ".join(
         f"{int(np.sum(code == value))} {name}" for value, name in ((1, "J+"), (-1, "J-"), (DEAD, "dead"))
     )
-    return none_of(left, total=len(code), detail=f"{left} unsorted; {counts} at T = {snapshot.time:.4g}")
+    return none_of(left, total=len(code), detail=f"{left} unsorted; {counts} at $T$ = {snapshot.time:.4g}")
 
 
 def _dead_stay(evidence: Evidence) -> Comparison:
@@ -159,8 +159,9 @@ def _lemma_1_constants(evidence: Evidence) -> Constants:
 LEMMA_1 = Theorem(
     "phuong2021:lemma1",
     Reference("phuong2021", "Lemma 1"),
-    "For almost all data and draws and a small enough scale there is a time at which every neuron is dead, or in a "
-    "positive extremal sector with a > 0, or in a negative one with a < 0; the dead ones are constant from then on.",
+    "For almost all data and draws and a small enough scale there is a time at which every neuron is dead, or in "
+    "a positive extremal sector with $a > 0$, or in a negative one with $a < 0$; the dead ones are constant from "
+    "then on.",
     hypotheses=(
         LOGISTIC_LOSS,
         RELU,
@@ -175,16 +176,16 @@ LEMMA_1 = Theorem(
         ),
     ),
     conclusions=(
-        Conclusion("sorted", "at T every neuron is dead or in an extremal sector", _sorted, Level.EXACT),
-        Conclusion("dead-stay", "neurons dead at T do not move afterwards", _dead_stay, Level.EXACT),
+        Conclusion("sorted", "at $T$ every neuron is dead or in an extremal sector", _sorted, Level.EXACT),
+        Conclusion("dead-stay", "neurons dead at $T$ do not move afterwards", _dead_stay, Level.EXACT),
     ),
     constants=_lemma_1_constants,
-    parameters=(Parameter("smallness", 0.01, "largest output at T that counts as small", low=0.0, high=1.0),),
+    parameters=(Parameter("smallness", 0.01, "largest output at $T$ that counts as small", low=0.0, high=1.0),),
     plan=_lemma_1_plan,
     log_scale=ScaledDownTo(_needed_log_scale),
     setting=SETTING,
     example="phuong-dead-cone",
-    departs="The paper's threshold is not explicit; here T is the sorting time of the vanishing-scale limit.",
+    departs="The paper's threshold is not explicit; here $T$ is the sorting time of the vanishing-scale limit.",
 )
 
 # Lemma 3 --------------------------------------------------------------------------------------------------------------
@@ -221,7 +222,7 @@ def _absorbed(evidence: Evidence) -> Comparison:
 LEMMA_3 = Theorem(
     "phuong2021:lemma3",
     Reference("phuong2021", "Lemma 3"),
-    "A neuron with a > 0 in the positive extremal sector, or with a < 0 in the negative one, stays there for ever.",
+    "A neuron with $a > 0$ in the positive extremal sector, or with $a < 0$ in the negative one, stays there for ever.",
     hypotheses=(FADING_LOSS, RELU, BALANCED, assumed(ORTHOGONALLY_SEPARABLE), assumed(SUPPORT_SPANS)),
     conclusions=(Conclusion("absorbed", "no pattern changes after entry", _absorbed, Level.EXACT),),
     parameters=(UNTIL,),

@@ -272,7 +272,9 @@ def squared_norm(evidence: Evidence) -> float:
 
 def _norm(evidence: Evidence) -> Comparison:
     total, expected = float(np.sum(evidence.recorded(MarginPoint).network.w ** 2)), squared_norm(evidence)
-    return at_most(abs(total / expected - 1.0), EXACT, detail=f"|W|^2 = {total:.10g}, |w_+| + |w_-| = {expected:.10g}")
+    return at_most(
+        abs(total / expected - 1.0), EXACT, detail=f"$|W|^2$ = {total:.10g}, $|w_+| + |w_-|$ = {expected:.10g}"
+    )
 
 
 def _length(evidence: Evidence, sign: Sign) -> float:
@@ -283,24 +285,25 @@ def _length(evidence: Evidence, sign: Sign) -> float:
 LEMMA_C_1 = Theorem(
     "phuong2021:lemmaC.1",
     Reference("phuong2021", "Lemma C.1"),
-    "W = u w_+^T + z w_-^T, a = |w_+| u - |w_-| z with u, z >= 0, u_j z_j = 0, |u|^2 = 1/|w_+|, |z|^2 = 1/|w_-| is a "
-    "KKT point of min |theta|^2/2 subject to y_i f(x_i) >= 1, with multipliers alpha_i/|w_+| and alpha_i/|w_-|.",
+    r"$W = u w_+^\top + z w_-^\top$, $a = |w_+| u - |w_-| z$ with $u, z \ge 0$, $u_j z_j = 0$, $|u|^2 = 1/|w_+|$, "
+    r"$|z|^2 = 1/|w_-|$ is a KKT point of $\min|\theta|^2/2$ subject to $y_i f(x_i) \ge 1$, with multipliers "
+    r"$\alpha_i/|w_+|$ and $\alpha_i/|w_-|$.",
     hypotheses=(
         RELU,
         BOTH_CLASSES,
         assumed(ORTHOGONALLY_SEPARABLE),
         Hypothesis(
             "two-neurons",
-            "at least two neurons, so that u and z can both be non-zero",
+            "at least two neurons, so that $u$ and $z$ can both be non-zero",
             AtLeast(num_neurons, 2, words="{number} neurons"),
         ),
     ),
     conclusions=(
-        Conclusion("feasible", "y_i f(x_i) >= 1", AtLeast(_margins, 1.0, allowance=EXACT), Level.EXACT),
-        Conclusion("complementary", "lambda_i (y_i f(x_i) - 1) = 0", AtMost(_complementary, EXACT), Level.EXACT),
-        Conclusion("stationary", "theta = sum_i lambda_i y_i grad f(x_i)", _stationary, Level.EXACT),
+        Conclusion("feasible", r"$y_i f(x_i) \ge 1$", AtLeast(_margins, 1.0, allowance=EXACT), Level.EXACT),
+        Conclusion("complementary", r"$\lambda_i (y_i f(x_i) - 1) = 0$", AtMost(_complementary, EXACT), Level.EXACT),
+        Conclusion("stationary", r"$\theta = \sum_i \lambda_i y_i \nabla f(x_i)$", _stationary, Level.EXACT),
         Conclusion("certificate", "a linear program finds multipliers as well", AtMost(_certified, 1e-8), Level.EXACT),
-        Conclusion("norm", "|W|^2 = |w_+| + |w_-|", _norm, Level.EXACT),
+        Conclusion("norm", "$|W|^2 = |w_+| + |w_-|$", _norm, Level.EXACT),
     ),
     constants=Quantities(
         {
@@ -313,5 +316,5 @@ LEMMA_C_1 = Theorem(
     record=_margin_point,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="P2, P11: Eq. (80) needs <w_-, x_i> > 0, and Eq. (90) the activation diagonal of x_i.",
+    erratum=r"P2, P11: Eq. (80) needs $\langle w_-, x_i\rangle > 0$, and Eq. (90) the activation diagonal of $x_i$.",
 )
