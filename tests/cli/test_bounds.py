@@ -5,7 +5,7 @@ import signal
 import numpy as np
 import pytest
 
-from reluflow.dynamics.flow.flow_run import FlowRun
+from reluflow.dynamics.event_driven.flow_run import FlowRun
 
 
 def test_the_message_names_an_option_that_exists(reluflow):

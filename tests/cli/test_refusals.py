@@ -24,7 +24,7 @@ def assert_one_sentence(result):
         ("x1,x2,y\n", "no sample|header"),
         ("", "empty"),
         ("x1,x2,y\n1,2,1\n0,0,-1\n", "zero sample"),
-        ("a,b,c\n1,2,red\n3,4,green\n5,6,blue\n", "`--labels blue,green`.*`--labels blue`"),
+        ("a,b,c\n1,2,red\n3,4,green\n5,6,blue\n", "one output.*got 3 classes.*`--labels CLASS`"),
         ("a,b,y\n1,,1\n3,4,-1\n,6,-1\n", "1 in a, 1 in b.*`--drop-missing`"),
         ("a,b,y\ncat,2,1\ncow,4,-1\n", "words in column a.*`--drop a`"),
         ("x1,x2,y\n1,2\n", "line 2"),
@@ -115,13 +115,13 @@ def test_interruption_that_reaches_compiled_code_is_an_interruption(reluflow, mo
     """Numba wraps the exception it meets on its way, so Ctrl-C ended in a SystemError and a traceback."""
     import reluflow.cli.datasets as room
 
-    def interrupted():
+    def interrupted(json):
         try:
             raise KeyboardInterrupt
         except KeyboardInterrupt as error:
             raise SystemError("CPUDispatcher returned a result with an exception set") from error
 
-    monkeypatch.setattr(room, "command", interrupted)
+    monkeypatch.setattr(room.command, "callback", interrupted)
     result = reluflow("datasets")
     assert result.status == 130
     assert result.err == "Interrupted.\n"
@@ -131,10 +131,10 @@ def test_an_interruption_is_said(reluflow, monkeypatch):
     """Typer turned Ctrl-C into the status 130 without a word."""
     import reluflow.cli.datasets as room
 
-    def interrupted():
+    def interrupted(json):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(room, "command", interrupted)
+    monkeypatch.setattr(room.command, "callback", interrupted)
     result = reluflow("datasets")
     assert result.status == 130
     assert result.err == "Interrupted.\n"

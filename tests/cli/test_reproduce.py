@@ -43,7 +43,7 @@ def test_json(reluflow, toy, tmp_path):
     assert [name.rpartition("/")[2] for name in figure["files"]] == ["toy.png", "toy.html"]
     assert figure["seconds"] >= 0
     for claim in figure["claims"]:
-        assert set(claim) == {"text", "holds", "measured", "expected"}
+        assert set(claim) == {"text", "holds", "measured", "expected", "source"}
     assert [claim["holds"] for claim in figure["claims"]] == [True, False, None]
     assert (tmp_path / "out" / "index.html").is_file()
     assert (tmp_path / "out" / "results.json").is_file()

@@ -89,10 +89,10 @@ def test_a_setting_given_beside_a_file_wins(reluflow, tmp_path):
     assert (answer["cases"], answer["done"]) == (2, 2)
     assert {"end", "loss"} <= set(pandas.read_parquet(answer["table"]))
     kept = json.loads((tmp_path / "own" / "sweep.json").read_text())["base"]
-    assert (kept["width"], kept["leak"], kept["loss"], kept["until"]) == (6, 0.1, None, None)
+    assert kept == {"data": "three-points", "leak": 0.1, "width": 6}
     reluflow(*words, tmp_path / "given", "--width", "4", "--loss", "square", "--scale", "1e-3")
     kept = json.loads((tmp_path / "given" / "sweep.json").read_text())["base"]
-    assert (kept["width"], kept["leak"], kept["loss"], kept["scale"]) == (4, 0.1, "square", "0.001")
+    assert kept == {"data": "three-points", "loss": "square", "leak": 0.1, "width": 4}
 
 
 @pytest.mark.parametrize(
@@ -173,4 +173,4 @@ def test_the_description_in_the_folder_is_readable(reluflow, tmp_path):
     reluflow("sweep", "three-points", "--over", "seed=0..1", *SERIAL, "--out", tmp_path)
     kept = json.loads((tmp_path / "sweep.json").read_text())
     assert kept["over"] == {"seed": [0, 1]}
-    assert kept["base"]["dataset"] == "three-points"
+    assert kept["base"] == {"data": "three-points", "width": 6}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import reluflow
-from reluflow.jump_process.comparison import flow_beside
+from reluflow.vanishing_scale.comparison import flow_beside
 from reluflow.viz import plot_staircase
 
 

@@ -42,15 +42,19 @@ def part(axes, name):
 def test_rows_show_function_and_neurons(backdrop):
     made = moments()
     figure = plot_training_moments(made, backdrop, title="a run")
-    assert len(figure.axes) == 6
+    assert len(figure.axes) == 9
+    largest = max(np.linalg.norm(moment.w, axis=1).max() for moment in made)
     for k, moment in enumerate(made):
-        left, right = figure.axes[2 * k], figure.axes[2 * k + 1]
+        left, right, common = figure.axes[3 * k : 3 * k + 3]
         np.testing.assert_array_equal(part(left, "function").get_ydata(), moment.outputs)
         angles, radii = np.asarray(part(right, "neurons").get_offsets()).T
         norms = np.linalg.norm(moment.w, axis=1)
         np.testing.assert_allclose(radii, norms / norms.max())
         np.testing.assert_allclose(np.column_stack([np.cos(angles), np.sin(angles)]), moment.w / norms[:, None])
         assert f"{norms.max():.2g}" in right.texts[-1].get_text()
+        # Growth could not be seen where every moment had an axis of its own.
+        np.testing.assert_allclose(np.asarray(part(common, "neurons").get_offsets())[:, 1], norms / largest)
+        assert f"{largest:.2g}" in common.texts[-1].get_text()
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels[:3] == ["a < b", "p", "line"]
 

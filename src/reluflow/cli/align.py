@@ -2,56 +2,42 @@
 
 from __future__ import annotations
 
+import click
 import numpy as np
 
-from reluflow.cli.arguments import (
-    DEFAULT_SECONDS,
-    BiasOption,
-    BoundOption,
-    DatasetArgument,
-    FactorOption,
-    InitOption,
-    JsonOption,
-    LeakOption,
-    LossOption,
-    ReductionName,
-    ReductionOption,
-    SeedOption,
-    WidthOption,
-)
-from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
+from reluflow.cli.arguments import dataset_argument, json_option, max_seconds_option
+from reluflow.cli.inputs import dataset_of
 from reluflow.cli.output import number, print_json, print_table, vector
 from reluflow.cli.progress import compile_first, share_bar
+from reluflow.cli.run_options import DATA, LOSS, GivenOptions, run_options
 
 
-def command(
-    dataset: DatasetArgument,
-    *,
-    bias: BiasOption = False,
-    loss: LossOption = None,
-    reduction: ReductionOption = ReductionName.MEAN,
-    factor: FactorOption = 1.0,
-    leak: LeakOption = 0.0,
-    width: WidthOption = "1000",
-    init: InitOption = "balanced",
-    seed: SeedOption = 0,
-    max_seconds: BoundOption = DEFAULT_SECONDS,
-    json: JsonOption = False,
-) -> None:
+@click.command()
+@dataset_argument()
+@run_options(*DATA, *LOSS, "leak", "width", "init", width=1000, scale="1")
+@max_seconds_option()
+@json_option
+def command(dataset: str | None, *, run: GivenOptions, max_seconds: float, json: bool) -> None:
     """Follow every neuron to its end in the limit of vanishing scale, in closed form.
 
     The scale does not matter in this limit, only the directions of (w, a).
 
     Example: reluflow align three-points --width 200 --json
     """
+    from reluflow.errors import InvalidInputError
     from reluflow.geometry.alignment import alignment_of
     from reluflow.warm_up import Work
 
-    data = dataset_from(dataset, bias=bias, seed=seed)
-    note_suggested_leak(dataset, leak)
-    network = network_from(data, init=init, width=width, scale="1", seed=seed, leak=leak)
-    chosen = loss_from(data, loss, reduction, factor)
+    experiment = run.experiment(dataset)
+    data = dataset_of(experiment)
+    data.refuse_several_outputs("alignment")
+    network, chosen = experiment.network_for(data), experiment.loss_for(data)
+    leak = experiment.leak
     compile_first(Work.ALIGNMENT)
+    if network.b is not None:
+        raise InvalidInputError(
+            f"`{experiment.init}` must have no output bias for alignment, which is at vanishing scale, got one."
+        )
     with share_bar(f"following {network.num_neurons} neurons past {data.n} samples") as progress:
         result = alignment_of(data, chosen, network.w, network.a, leak=leak, max_seconds=max_seconds, progress=progress)
     names, vectors = result.end_names, result.vectors
@@ -69,7 +55,7 @@ def command(
         ]
         print_json({"neurons": neurons, "counts": result.counts, "why": result.why_open or None})
         return
-    print(f"{data.name}: {network.num_neurons} neurons ({init}) in the limit of vanishing scale")
+    print(f"{data.name}: {network.num_neurons} neurons ({experiment.init}) in the limit of vanishing scale")
     print_table(("end", "neurons"), [(name, str(count)) for name, count in result.counts.items() if count])
     if result.why_open:
         print(f"Open: {result.why_open}.")

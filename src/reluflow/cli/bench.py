@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
 
-import typer
-
-from reluflow.cli.arguments import JsonOption
+from reluflow.cli.arguments import json_option
 from reluflow.cli.output import print_json, print_table
 from reluflow.cli.progress import stage_spinner
 
 
-def command(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A benchmark or a group such as geometry; default: all.")
-    ] = None,
-    *,
-    json: JsonOption = False,
-) -> None:
+@click.command()
+@click.argument("name", required=False, metavar="[NAME]", help="A benchmark or a group such as geometry; default: all.")
+@json_option
+def command(name: str | None, *, json: bool) -> None:
     """Time our code and a peer in the same run; a ratio above 1 means we are faster.
 
     Example: reluflow bench geometry --json

@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-from reluflow.cli.arguments import (
-    DEFAULT_SECONDS,
-    BiasOption,
-    BoundOption,
-    DatasetArgument,
-    FactorOption,
-    FrozenOutputOption,
-    JsonOption,
-    LeakOption,
-    LossOption,
-    OutputBiasChoice,
-    OutputBiasOption,
-    ReductionName,
-    ReductionOption,
-    SeedOption,
-    WeightDecayOption,
-)
-from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
+from reluflow.cli.arguments import dataset_argument, json_option, max_seconds_option
+from reluflow.cli.inputs import class_names, dataset_of, note_left_out_bias
 from reluflow.cli.output import number, print_json, print_table
 from reluflow.cli.progress import stage_spinner
+from reluflow.cli.run_options import DATA, LOSS, VARIANT, GivenOptions, run_options
 
 
+@click.command()
+@dataset_argument()
+@run_options(
+    "init",
+    "output_bias",
+    *DATA,
+    *LOSS,
+    "leak",
+    *VARIANT,
+    width=1,
+    scale="1",
+    words={"init": "The network: .csv with header w1,...,wd,a, .npz, .safetensors or .pt."},
+)
+@click.option(
+    "--tolerance", type=float, default=1e-6, show_default=True, help="Largest relative residual that counts as 0."
+)
+@click.option(
+    "--from-here", is_flag=True, help="Also how far along it is, and where the exact flow takes it from here."
+)
+@max_seconds_option()
+@json_option
 def command(
-    dataset: DatasetArgument,
-    *,
-    init: Annotated[
-        str,
-        typer.Option(
-            "--init", metavar="PATH", help="The network: .csv with header w1,...,wd,a, .npz, .safetensors or .pt."
-        ),
-    ],
-    output_bias: OutputBiasOption = OutputBiasChoice.REFUSE,
-    bias: BiasOption = False,
-    loss: LossOption = None,
-    reduction: ReductionOption = ReductionName.MEAN,
-    factor: FactorOption = 1.0,
-    leak: LeakOption = 0.0,
-    weight_decay: WeightDecayOption = 0.0,
-    frozen_output: FrozenOutputOption = False,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="Largest relative residual that counts as 0.")] = 1e-6,
-    from_here: Annotated[
-        bool, typer.Option("--from-here", help="Also how far along it is, and where the exact flow takes it from here.")
-    ] = False,
-    seed: SeedOption = 0,
-    max_seconds: BoundOption = DEFAULT_SECONDS,
-    json: JsonOption = False,
+    dataset: str | None, *, run: GivenOptions, tolerance: float, from_here: bool, max_seconds: float, json: bool
 ) -> None:
     """Say what a given network provably is: a minimum, a saddle, a KKT or max-margin direction, or none of these.
 
@@ -63,10 +47,13 @@ def command(
 
     if not 0.0 < tolerance < 1.0:
         raise InvalidInputError(f"`--tolerance` must lie in (0, 1), got {tolerance}.")
-    data = dataset_from(dataset, bias=bias, seed=seed)
-    note_suggested_leak(dataset, leak)
-    network = network_from(data, init=init, width="1", scale="1", seed=seed, leak=leak, output_bias=output_bias.value)
-    named = loss_from(data, loss, reduction, factor)
+    if "init" not in run.texts and run.file is None:
+        raise click.UsageError("Missing option '--init': the network that is to be judged.")
+    experiment = run.experiment(dataset)
+    data, leak = dataset_of(experiment), experiment.leak
+    weight_decay, frozen_output = experiment.weight_decay, experiment.frozen_output
+    network, named = experiment.network_for(data), experiment.loss_for(data)
+    note_left_out_bias(experiment)
     if weight_decay != 0.0 or frozen_output:
         from reluflow.certificates.regularised import certify_variant
 
@@ -80,21 +67,25 @@ def command(
     else:
         with stage_spinner() as on_stage:
             on_stage("judging the network")
-            verdict = certify(network, data, named, rtol=tolerance, with_norm=True, max_seconds=max_seconds)
+            verdict = certify(
+                network, data, named, rtol=tolerance, with_norm=True, max_seconds=max_seconds,
+                trains_output_bias=experiment.output_bias != "fixed",
+            )  # fmt: skip
     place = None
     if from_here:
-        from reluflow.experiments.whereabouts import whereabouts
+        from reluflow.dynamics.problem import TrainingProblem
+        from reluflow.study.network_assessment import assess
 
         with stage_spinner() as on_stage:
             on_stage("running the flow from here")
-            place = whereabouts(network, data, named, rtol=tolerance, max_seconds=max_seconds)
+            place = assess(TrainingProblem(data, named, network), rtol=tolerance, max_seconds=max_seconds)
     if json:
         escape: dict[str, Any] | None = None
         if verdict.escape is not None:
             escape = {
                 "neuron": verdict.escape.neuron,
                 "w": verdict.escape.w,
-                "a": verdict.escape.a,
+                "a" if network.num_outputs == 1 else "v": verdict.escape.a,
                 "predicted_decrease": verdict.escape.predicted_decrease,
                 "actual_decrease": verdict.escape.actual_decrease,
             }
@@ -102,6 +93,7 @@ def command(
             {
                 "kind": str(verdict.kind),
                 "residuals": verdict.residuals,
+                **class_names(data),
                 "multipliers": verdict.multipliers,
                 "margin": verdict.margin,
                 "best_linear_margin": verdict.best_linear_margin,

@@ -4,106 +4,72 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from reluflow.cli.arguments import (
-    BiasOption,
-    BoundOption,
-    JsonOption,
-    LossName,
-    MaxStepsOption,
-    ReductionName,
-    SeedOption,
-)
-from reluflow.cli.inputs import dataset_from, network_from, note
-from reluflow.cli.output import number, print_json, print_table
+from reluflow.cli.arguments import dataset_argument, json_option, max_seconds_option, max_steps_option, path_option
+from reluflow.cli.inputs import note, reading_of
+from reluflow.cli.output import number, print_json, print_table, print_text
 from reluflow.cli.progress import training_bar
-from reluflow.cli.solver_options import Method, RidgeChoice, SolverChoice
-from reluflow.cli.train import descent_from, requested_times
+from reluflow.cli.run_options import DATA, DESCENT, LOSS, GivenOptions, run_options
 from reluflow.errors import InvalidInputError
+from reluflow.experiment import Experiment
 
 if TYPE_CHECKING:
-    from reluflow.data.dataset import Dataset
     from reluflow.dynamics.problem import TrainingProblem
     from reluflow.dynamics.solver import AbstractSolver
-    from reluflow.losses import AbstractLoss
     from reluflow.theory.theorem import Theorem
     from reluflow.theory.verdict import Verdict
 
 _WORDS = {True: "yes", False: "NO", None: "?"}
-_OWN = "own"
+_OWN, _THEOREM = "own", "Default: the theorem's own."
+_ENOUGH = 1_000_000_000  # iterations of descent: the theorem knows its own end
 CHECK_SECONDS = 600.0  # a verdict on less than the run it needs is inconclusive
 
 
+@click.command()
+@click.argument("theorem", metavar="THEOREM", help="A key listed by `reluflow theorems`.")
+@dataset_argument(metavar="[DATASET]", words="As for `train`; default: the theorem's own example.")
+@click.option(
+    "--set", "set_", multiple=True, metavar="NAME=VALUE",
+    help="A number the theorem leaves to its reader; may be repeated.",
+)  # fmt: skip
+@path_option("--run", "FILE.nc", "Judge this stored trajectory (`train --save`) instead of a new run.", name="stored")
+@run_options(
+    *DATA, *LOSS, "leak", "width", "init", "method", "until", "horizon", "times", "rtol", "solver", "ridge", *DESCENT,
+    words={
+        "loss": _THEOREM,
+        "reduction": _THEOREM,
+        "factor": f"Multiplies the loss. {_THEOREM}",
+        "leak": "Default: the theorem's own, or the one that suits the dataset.",
+        "width": _THEOREM,
+        "init": _THEOREM,
+        "method": "Most theorems speak of the flow alone.",
+        "until": "A time to end the run at; default: what the theorem needs.",
+        "times": "More snapshots than it needs.",
+        "iterations": "Iterations of gd and sgd; default: what the theorem needs.",
+        "rtol": "Tolerance of the flow; default: as exact as it runs.",
+    },
+)  # fmt: skip
+@click.option(
+    "--scale", metavar="S", default=_OWN, show_default=True,
+    help="`own` is the scale the theorem asks for, however small.",
+)  # fmt: skip
+@max_seconds_option(CHECK_SECONDS)
+@max_steps_option
+@json_option
 def command(
-    theorem: Annotated[str, typer.Argument(metavar="THEOREM", help="A key listed by `reluflow theorems`.")],
-    dataset: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[DATASET]", help="As for `train`; default: the theorem's own example.", show_default=False
-        ),
-    ] = None,
+    theorem: str,
+    dataset: str | None,
     *,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A number the theorem leaves to its reader; may be repeated."),
-    ] = None,
-    run: Annotated[
-        Path | None,
-        typer.Option(
-            "--run", metavar="FILE.nc", help="Judge this stored trajectory (`train --save`) instead of a new run."
-        ),
-    ] = None,
-    bias: BiasOption = False,
-    loss: Annotated[
-        LossName | None, typer.Option("--loss", help="Default: the theorem's own.", show_default=False)
-    ] = None,
-    reduction: Annotated[
-        ReductionName | None, typer.Option("--reduction", help="Default: the theorem's own.", show_default=False)
-    ] = None,
-    factor: Annotated[
-        float | None,
-        typer.Option("--factor", help="Multiplies the loss; default: the theorem's own.", show_default=False),
-    ] = None,
-    leak: Annotated[
-        float | None,
-        typer.Option(
-            "--leak", help="Default: the theorem's own, or the one that suits the dataset.", show_default=False
-        ),
-    ] = None,
-    width: Annotated[
-        str | None, typer.Option("--width", metavar="M", help="Default: the theorem's own.", show_default=False)
-    ] = None,
-    scale: Annotated[
-        str, typer.Option("--scale", metavar="S", help="`own` is the scale the theorem asks for, however small.")
-    ] = _OWN,
-    init: Annotated[
-        str | None, typer.Option("--init", metavar="NAME|PATH", help="Default: the theorem's own.", show_default=False)
-    ] = None,
-    seed: SeedOption = 0,
-    method: Annotated[Method, typer.Option("--method", help="The theorems speak of the flow.")] = Method.FLOW,
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="End the run here; default: what the theorem needs.")
-    ] = None,
-    horizon: Annotated[float | None, typer.Option("--horizon", metavar="TIME", help="Give up at this time.")] = None,
-    times: Annotated[str, typer.Option("--times", metavar="T1,T2,...", help="More snapshots than it needs.")] = "",
-    rtol: Annotated[
-        float | None, typer.Option("--rtol", help="Tolerance of the flow; default: as exact as it runs.")
-    ] = None,
-    flow: Annotated[
-        SolverChoice, typer.Option("--solver", help="Solver of the flow; auto takes the faster one.")
-    ] = SolverChoice.AUTO,
-    ridge: Annotated[
-        RidgeChoice | None, typer.Option("--ridge", help="What to do where the flow is not unique.", show_default=False)
-    ] = None,
-    lr: Annotated[float, typer.Option("--lr", help="Learning rate of gd and sgd.")] = 1e-3,
-    iterations: Annotated[int | None, typer.Option("--iterations", help="Iterations of gd and sgd.")] = None,
-    batch: Annotated[int, typer.Option("--batch", help="Batch size of sgd.")] = 32,
-    max_seconds: BoundOption = CHECK_SECONDS,
-    max_steps: MaxStepsOption = None,
-    json: JsonOption = False,
+    set_: tuple[str, ...],
+    stored: Path | None,
+    run: GivenOptions,
+    scale: str,
+    max_seconds: float,
+    max_steps: int | None,
+    json: bool,
 ) -> int:
     """Judge one theorem on one dataset: hypotheses with margins, constants, conclusions with slack.
 
@@ -114,26 +80,25 @@ def command(
     from reluflow.theory.registry import theorem_named
 
     result = theorem_named(theorem)
-    parameters = _parameters(set_ or [])
+    parameters = _parameters(set_)
     result.parameter_values(parameters)
     is_interrupted = False
-    if run is not None:
-        verdict = _judge_stored(result, run, parameters)
+    if stored is not None:
+        verdict = _judge_stored(result, stored, parameters)
     else:
-        problem = _problem(
-            result, dataset, bias=bias, loss=loss, reduction=reduction, factor=factor, leak=leak, width=width,
-            scale=scale, init=init, seed=seed,
-        )  # fmt: skip
-        end = _end(until, horizon)
+        experiment, problem = _problem(result, dataset, run, scale)
+        end = _end(experiment)
         solver: AbstractSolver | None = None
-        if method is not Method.FLOW:
-            solver = descent_from(method, lr=lr, iterations=iterations, batch=batch, seed=seed, until=until)
-        elif rtol is not None or ridge is not None or flow is not SolverChoice.AUTO:
-            from reluflow.dynamics.flow.choice import choose_flow
+        if experiment.method != "flow":
+            is_open = experiment.iterations is None and experiment.until is None
+            solver = (replace(experiment, iterations=_ENOUGH) if is_open else experiment).solver_for(problem)
+        elif any(run.is_given(name) for name in ("rtol", "ridge", "solver")):
+            from reluflow.dynamics.flow_choice import choose_flow
 
-            side = ridge if ridge is not None else RidgeChoice.STOP
-            solver = choose_flow(problem, solver=flow.value, rtol=rtol, ridge=side.value).solver
-        from reluflow.experiments.check import CheckInterrupted, check
+            ridge: Any = experiment.ridge
+            solver = choose_flow(problem, solver=experiment.solver, rtol=experiment.rtol, ridge=ridge).solver
+        from reluflow.network import is_network_file
+        from reluflow.theory.check import CheckInterrupted, check
 
         try:
             with training_bar(None) as progress:
@@ -141,8 +106,8 @@ def command(
                     result,
                     problem,
                     solver=solver,
-                    at_own_scale=scale == _OWN and not _is_file(init),
-                    times=tuple(requested_times(times)),
+                    at_own_scale=scale == _OWN and run.file is None and not is_network_file(experiment.init),
+                    times=experiment.times,
                     horizon=end,
                     max_steps=max_steps,
                     max_seconds=max_seconds,
@@ -160,60 +125,30 @@ def command(
 
 
 def _problem(
-    theorem: Theorem,
-    dataset: str | None,
-    *,
-    bias: bool,
-    loss: LossName | None,
-    reduction: ReductionName | None,
-    factor: float | None,
-    leak: float | None,
-    width: str | None,
-    scale: str,
-    init: str | None,
-    seed: int,
-) -> TrainingProblem:
-    """The problem asked for, with the theorem's own setting wherever nothing was asked."""
-    from reluflow.dynamics.problem import TrainingProblem
-    from reluflow.experiments.check import suggested_leak
+    theorem: Theorem, dataset: str | None, run: GivenOptions, scale: str
+) -> tuple[Experiment, TrainingProblem]:
+    """The run asked for, with the theorem's own setting wherever nothing was asked, and its problem.
 
-    setting = theorem.setting
-    name = dataset if dataset is not None else theorem.example
-    data = dataset_from(name, bias=bias, seed=seed)
-    chosen_leak = leak if leak is not None else setting.leak if setting.leak is not None else suggested_leak(name)
-    network = network_from(
-        data,
-        init=init or setting.init,
-        width=width or str(setting.width),
-        scale=setting.scale if scale == _OWN else scale,
-        seed=seed,
-        leak=chosen_leak,
-    )
-    return TrainingProblem(data, _loss(theorem, data, loss, reduction, factor), network)
-
-
-def _loss(
-    theorem: Theorem, data: Dataset, name: LossName | None, reduction: ReductionName | None, factor: float | None
-) -> AbstractLoss:
-    """The loss asked for, else the theorem's.
-
-    Where the labels refuse that one it is the square loss: the verdict, not an error, says that the theorem does not
-    apply.
+    Where the labels refuse the theorem's loss it is the square loss: the verdict, not an error, says that the theorem
+    does not apply.
     """
-    from reluflow.losses import loss_named
+    from reluflow.experiment.theorem_setting import experiment_for
 
-    setting = theorem.setting
-    chosen = name.value if name is not None else setting.loss
-    if name is None and chosen != "square" and not data.is_binary:
-        note(f"{theorem.key} is stated for the {chosen} loss and labels -1, 1; these labels get the square loss.")
-        chosen = "square"
-    loss = loss_named(
-        chosen,
-        reduction=reduction.value if reduction is not None else setting.reduction,
-        factor=setting.factor if factor is None else factor,
-    )
-    loss.check_labels(data.y)
-    return loss
+    if "until" in run.texts:
+        try:
+            float(run.texts["until"])
+        except ValueError:
+            raise _not_a_time(run.texts["until"]) from None
+    name = dataset if dataset is not None or run.file is not None else theorem.example
+    asked = run.experiment(name)
+    data = reading_of(asked).dataset
+    experiment = run.over(experiment_for(theorem, asked.data), data=name)
+    if asked.loss is None and experiment.loss != "square" and not data.is_binary:
+        note(f"{theorem.key} is stated for the {experiment.loss} loss and labels -1, 1; these get the square loss.")
+        experiment = replace(experiment, loss="square")
+    if scale != _OWN:
+        experiment = experiment.with_texts({"scale": scale}, prefix="--")
+    return experiment, experiment.problem(data)
 
 
 def _judge_stored(theorem: Theorem, path: Path, parameters: dict[str, float]) -> Verdict:
@@ -225,7 +160,7 @@ def _judge_stored(theorem: Theorem, path: Path, parameters: dict[str, float]) ->
     return theorem.check(replace(evidence, parameters=theorem.parameter_values(parameters)))
 
 
-def _parameters(words: list[str]) -> dict[str, float]:
+def _parameters(words: tuple[str, ...]) -> dict[str, float]:
     values = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -238,34 +173,23 @@ def _parameters(words: list[str]) -> dict[str, float]:
     return values
 
 
-def _end(until: str | None, horizon: float | None) -> float:
+def _not_a_time(until: str) -> InvalidInputError:
+    return InvalidInputError(f"`--until` must be a positive time, got {until!r}; the theorem knows its own end.")
+
+
+def _end(experiment: Experiment) -> float:
     """The time at which the run ends at the latest."""
-    ends = [float("inf")]
-    for name, value in (("--until", until), ("--horizon", horizon)):
-        if value is None:
-            continue
-        try:
-            end = float(value)
-        except ValueError:
-            end = float("nan")
-        if not end > 0:
-            raise InvalidInputError(f"`{name}` must be a positive time, got {value!r}; the theorem knows its own end.")
-        ends.append(end)
-    return min(ends)
-
-
-def _is_file(init: str | None) -> bool:
-    from reluflow.network import is_network_file
-
-    return init is not None and is_network_file(init)
+    if experiment.until is not None and experiment.end_time is None:
+        raise _not_a_time(experiment.until)
+    return min(end for end in (experiment.end_time, experiment.horizon, float("inf")) if end is not None)
 
 
 def _print(verdict: Verdict) -> None:
     theorem = verdict.theorem
-    print(f"{theorem.key}: {theorem.reference}")
-    print(theorem.statement)
+    print_text(f"{theorem.key}: {theorem.reference}")
+    print_text(theorem.statement)
     print()
-    print(f"Verdict: {verdict.why}.")
+    print_text(f"Verdict: {verdict.why}.")
     if verdict.hypotheses:
         print_table(
             ("hypothesis", "holds", "margin", "measured"),
@@ -274,26 +198,27 @@ def _print(verdict: Verdict) -> None:
     for title, numbers in (("constant", verdict.constants), ("prediction", verdict.predictions)):
         if numbers:
             print_table((title, "value"), [(name, _shown(value)) for name, value in numbers.items()])
-    if verdict.conclusions:
-        print_table(
-            ("conclusion", "level", "holds", "measured", "bound", "slack", "in words"),
-            [
-                (
-                    c.name,
-                    str(c.level),
-                    _WORDS[c.holds],
-                    number(c.measured),
-                    number(c.bound),
-                    number(c.slack),
-                    c.statement,
-                )
-                for c in verdict.conclusions
-            ],
-        )
+    for title, conclusions in (("conclusion", verdict.deciding), ("also measured (ours)", verdict.also_measured)):
+        if conclusions:
+            print_table(
+                (title, "level", "holds", "measured", "bound", "slack", "in words"),
+                [
+                    (
+                        c.name,
+                        str(c.level),
+                        _WORDS[c.holds],
+                        number(c.measured),
+                        number(c.bound),
+                        number(c.slack),
+                        c.statement,
+                    )
+                    for c in conclusions
+                ],
+            )
     if theorem.erratum:
-        print(f"Erratum {theorem.erratum}")
+        print_text(f"Erratum {theorem.erratum}")
     if theorem.departs:
-        print(f"Departs from the statement: {theorem.departs}")
+        print_text(f"Departs from the statement: {theorem.departs}")
 
 
 def _shown(value: Any) -> str:

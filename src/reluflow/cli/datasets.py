@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from reluflow.cli.arguments import JsonOption
+import click
+
+from reluflow.cli.arguments import json_option
 from reluflow.cli.output import print_json, print_table
 
 
-def command(*, json: JsonOption = False) -> None:
+@click.command()
+@json_option
+def command(*, json: bool) -> None:
     """List the registered datasets: name, n, d, task, paper.
 
     Example: reluflow datasets --json

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from reluflow.cli.arguments import (
-    DEFAULT_SECONDS,
-    BiasOption,
-    BoundOption,
-    DatasetArgument,
-    FactorOption,
-    JsonOption,
-    LeakOption,
-    LossOption,
-    ReductionName,
-    ReductionOption,
-    SeedOption,
-)
-from reluflow.cli.inputs import dataset_from, loss_from, note_suggested_leak
+from reluflow.cli.arguments import dataset_argument, json_option, max_seconds_option
+from reluflow.cli.inputs import dataset_of
 from reluflow.cli.output import number, print_json, print_table
 from reluflow.cli.progress import compile_first, share_bar
+from reluflow.cli.run_options import DATA, LOSS, GivenOptions, run_options
 
 if TYPE_CHECKING:
     from reluflow.theory.condition import Condition
@@ -33,21 +22,18 @@ NEARLY = 0.05  # a margin this little below 0 is shown with what holds
 _NEVER_NEARLY = ("linearly-separable",)  # its margin is 0 on every set without a separator, however far from one
 
 
-def command(
-    dataset: DatasetArgument,
-    *,
-    bias: BiasOption = False,
-    loss: LossOption = None,
-    reduction: ReductionOption = ReductionName.MEAN,
-    factor: FactorOption = 1.0,
-    leak: LeakOption = 0.0,
-    seed: SeedOption = 0,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Every condition and theorem with what was measured, not the short account.")
-    ] = False,
-    max_seconds: BoundOption = DEFAULT_SECONDS,
-    json: JsonOption = False,
-) -> None:
+@click.command()
+@dataset_argument()
+@run_options(*DATA, *LOSS, "leak")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every condition and theorem with what was measured, not the short account.",
+)
+@max_seconds_option()
+@json_option
+def command(dataset: str | None, *, run: GivenOptions, everything: bool, max_seconds: float, json: bool) -> None:
     """Say which assumption of which paper holds on a dataset, and by what margin.
 
     Shows what holds or nearly holds and names the rest; --all shows everything.
@@ -57,9 +43,9 @@ def command(
     from reluflow.theory.diagnosis import diagnose
     from reluflow.warm_up import Work
 
-    data = dataset_from(dataset, bias=bias, seed=seed)
-    note_suggested_leak(dataset, leak)
-    chosen = loss_from(data, loss, reduction, factor)
+    experiment = run.experiment(dataset)
+    data, leak = dataset_of(experiment), experiment.leak
+    chosen = experiment.loss_for(data)
     compile_first(Work.EXTREMAL_VECTORS)
     with share_bar("checking every assumption") as progress:
         diagnosis = diagnose(data, chosen, leak=leak, max_seconds=max_seconds, progress=progress)

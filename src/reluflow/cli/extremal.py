@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reluflow.cli.arguments import (
-    DEFAULT_SECONDS,
-    BiasOption,
-    BoundOption,
-    DatasetArgument,
-    FactorOption,
-    JsonOption,
-    LeakOption,
-    LossOption,
-    ReductionName,
-    ReductionOption,
-    SeedOption,
-)
-from reluflow.cli.inputs import dataset_from, loss_from, note, note_suggested_leak
+import click
+
+from reluflow.cli.arguments import dataset_argument, json_option, max_seconds_option
+from reluflow.cli.inputs import dataset_of, note
 from reluflow.cli.output import number, print_json, print_table, vector
 from reluflow.cli.progress import compile_first, share_bar
+from reluflow.cli.run_options import DATA, LOSS, GivenOptions, run_options
 
 if TYPE_CHECKING:
     from reluflow.arrays import SignArray
@@ -27,18 +18,12 @@ if TYPE_CHECKING:
 MOST_SIGNS = 40  # of a pattern, in a table
 
 
-def command(
-    dataset: DatasetArgument,
-    *,
-    bias: BiasOption = False,
-    loss: LossOption = None,
-    reduction: ReductionOption = ReductionName.MEAN,
-    factor: FactorOption = 1.0,
-    leak: LeakOption = 0.0,
-    seed: SeedOption = 0,
-    max_seconds: BoundOption = DEFAULT_SECONDS,
-    json: JsonOption = False,
-) -> None:
+@click.command()
+@dataset_argument()
+@run_options(*DATA, *LOSS, "leak")
+@max_seconds_option()
+@json_option
+def command(dataset: str | None, *, run: GivenOptions, max_seconds: float, json: bool) -> None:
     """List all extremal vectors: the directions neurons can align with as the scale vanishes.
 
     Where there are too many cones to visit, neurons are followed from many starts, and `--max-seconds` bounds that.
@@ -49,9 +34,9 @@ def command(
     from reluflow.geometry.thresholds import subgradient_range
     from reluflow.warm_up import Work
 
-    data = dataset_from(dataset, bias=bias, seed=seed)
-    note_suggested_leak(dataset, leak)
-    chosen = loss_from(data, loss, reduction, factor)
+    experiment = run.experiment(dataset)
+    data, leak = dataset_of(experiment), experiment.leak
+    chosen = experiment.loss_for(data)
     compile_first(Work.EXTREMAL_VECTORS)
     with share_bar("following neurons to where they settle") as progress:
         found = extremal_vectors(data, chosen, leak=leak, max_seconds=max_seconds, progress=progress)

@@ -3,76 +3,59 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
-import typer
 
-from reluflow.cli.arguments import (
-    DEFAULT_SECONDS,
-    BiasOption,
-    BoundOption,
-    DatasetArgument,
-    FactorOption,
-    InitOption,
-    JsonOption,
-    LeakOption,
-    LossOption,
-    ReductionName,
-    ReductionOption,
-    SeedOption,
-    WidthOption,
-)
-from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
+from reluflow.cli.arguments import dataset_argument, json_option, max_seconds_option, path_option
+from reluflow.cli.inputs import dataset_of
 from reluflow.cli.output import number, print_json, print_table, vector
 from reluflow.cli.progress import compile_first, stage_spinner
+from reluflow.cli.run_options import DATA, LOSS, GivenOptions, run_options
 
 if TYPE_CHECKING:
-    from reluflow.jump_process.process import Jump, JumpProcess, Saddle
     from reluflow.network import Network
+    from reluflow.vanishing_scale.process import Jump, JumpProcess, Saddle
 
 
-def command(
-    dataset: DatasetArgument,
-    *,
-    bias: BiasOption = False,
-    loss: LossOption = None,
-    reduction: ReductionOption = ReductionName.MEAN,
-    factor: FactorOption = 1.0,
-    leak: LeakOption = 0.0,
-    width: WidthOption = "50",
-    init: InitOption = "balanced",
-    seed: SeedOption = 0,
-    rtol: Annotated[float, typer.Option("--rtol", help="Tolerance of the flow between saddles.")] = 1e-10,
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            "--picture", metavar="FILE", help="Draw the staircase with the flow at 1e-10, 1e-100 and 1e-1000 beside it."
-        ),
-    ] = None,
-    max_seconds: BoundOption = DEFAULT_SECONDS,
-    json: JsonOption = False,
-) -> None:
+@click.command()
+@dataset_argument()
+@run_options(
+    *DATA,
+    *LOSS,
+    "leak",
+    "width",
+    "init",
+    "rtol",
+    width=50,
+    scale="1",
+    rtol=1e-10,
+    words={"rtol": "Tolerance of the flow between saddles."},
+)
+@path_option("--picture", "FILE", "Draw the staircase with the flow at 1e-10, 1e-100 and 1e-1000 beside it.")
+@max_seconds_option()
+@json_option
+def command(dataset: str | None, *, run: GivenOptions, picture: Path | None, max_seconds: float, json: bool) -> None:
     """Follow the flow in the limit of vanishing scale: when it jumps, who escapes, between which levels of the loss.
 
     Times are in units of log(1/scale); the scale does not matter in this limit, only the directions of (w, a).
 
     Example: reluflow forecast three-points --width 12 --json
     """
-    from reluflow.dynamics.problem import TrainingProblem
-    from reluflow.jump_process.forecast import forecast
+    from reluflow.vanishing_scale.forecast import forecast
     from reluflow.warm_up import Work
 
-    data = dataset_from(dataset, bias=bias, seed=seed)
-    note_suggested_leak(dataset, leak)
-    network = network_from(data, init=init, width=width, scale="1", seed=seed, leak=leak)
-    problem = TrainingProblem(data, loss_from(data, loss, reduction, factor), network)
+    experiment = run.experiment(dataset)
+    data = dataset_of(experiment)
+    problem = experiment.problem(data)
+    network = problem.network
     compile_first(Work.ALIGNMENT, Work.EVENT_DRIVEN_FLOW)
     with stage_spinner() as on_stage:
         on_stage(f"aligning {network.num_neurons} neurons")
-        process = forecast(problem, rtol=rtol, max_seconds=max_seconds, progress=on_stage)
+        process = forecast(problem, rtol=experiment.rtol or 1e-10, max_seconds=max_seconds, progress=on_stage)
         if picture is not None:
-            from reluflow.jump_process.comparison import flow_beside
+            from reluflow.vanishing_scale.comparison import flow_beside
             from reluflow.viz.saving import save_figure
             from reluflow.viz.staircase import plot_staircase
 
@@ -81,7 +64,7 @@ def command(
     if json:
         print_json(_answer(process))
         return
-    print(f"{data.name}: {network.num_neurons} neurons ({init}), times in units of log(1/scale)")
+    print(f"{data.name}: {network.num_neurons} neurons ({experiment.init}), times in units of log(1/scale)")
     rows = [
         (
             number(jump.clock, 7),

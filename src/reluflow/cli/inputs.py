@@ -1,84 +1,56 @@
-"""From command-line words to our nouns: dataset, loss, network."""
+"""What the commands say about the data they are given."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
-from reluflow.cli.arguments import LossName, ReductionName
-from reluflow.data.dataset import Dataset
-from reluflow.errors import InvalidInputError
-from reluflow.losses import AbstractLoss, loss_named
-
 if TYPE_CHECKING:
+    from reluflow.data.dataset import Dataset
     from reluflow.data.reading import Reading
-    from reluflow.network import Network
-    from reluflow.network.network import OutputBias
+    from reluflow.experiment import Experiment
 
 
-def dataset_from(spec: str, *, bias: bool = False, seed: int | None = None) -> Dataset:
-    """Load a registered dataset, or read a file as its options say, tell what was understood, refuse zero samples."""
-    return reading_from(spec, bias=bias, seed=seed).dataset
+def dataset_of(experiment: Experiment) -> Dataset:
+    """The data of a run; what was understood is said, and whether another leak suits them."""
+    dataset = reading_of(experiment).dataset
+    note_suggested_leak(experiment)
+    return dataset
 
 
-def reading_from(spec: str, *, bias: bool = False, seed: int | None = None) -> Reading:
-    """The dataset of `dataset_from` with what was said about it."""
-    from reluflow.cli.data_options import DatasetWords
-    from reluflow.data.choice import TableChoice
-    from reluflow.data.registry import open_reading
-
-    choice = spec.choice if isinstance(spec, DatasetWords) else TableChoice(is_command_line=True)
-    reading = open_reading(str(spec), choice, bias=bias, seed=seed)
+def reading_of(experiment: Experiment) -> Reading:
+    """The data of a run with what was said about them."""
+    reading = experiment.reading()
     for sentence in reading.sentences():
         note(sentence)
     return reading
 
 
-def note_suggested_leak(spec: str, leak: float) -> None:
+def note_suggested_leak(experiment: Experiment) -> None:
     """Say so when a registered dataset was built for another leak than the one in use."""
     from reluflow.data.registry import REGISTRY, suggested_settings
 
-    if (
-        spec.partition(":")[0] in REGISTRY
-        and (suggested := suggested_settings(spec).leak) is not None
-        and suggested != leak
-    ):
+    spec, leak = experiment.data, experiment.leak
+    if spec.partition(":")[0] not in REGISTRY or experiment.X is not None:
+        return
+    suggested = suggested_settings(spec).leak
+    if suggested is not None and suggested != leak:
         note(f"{spec} was built for leak {suggested:g} and leak {leak:g} is used; pass --leak {suggested:g}.")
 
 
-def loss_from(dataset: Dataset, name: LossName | None, reduction: ReductionName, factor: float) -> AbstractLoss:
-    """The requested loss, by default the one that fits the labels, refusing labels it cannot take."""
-    chosen = name or (LossName.LOGISTIC if dataset.is_binary else LossName.SQUARE)
-    loss = loss_named(chosen.value, reduction=reduction.value, factor=factor)
-    loss.check_labels(dataset.y)
-    return loss
+def note_left_out_bias(experiment: Experiment) -> None:
+    """Say so when a network file has an output bias and the run leaves it out."""
+    from reluflow.network import is_network_file, read_network
+
+    if experiment.output_bias != "none" or not is_network_file(experiment.init):
+        return
+    if read_network(experiment.init, leak=experiment.leak).b is not None:
+        note("the output bias of the network is left out, as asked: its outputs are lower by it.")
 
 
-def network_from(
-    dataset: Dataset, *, init: str, width: str, scale: str, seed: int, leak: float, output_bias: OutputBias = "refuse"
-) -> Network:
-    """Draw or read the neurons."""
-    from reluflow.network import circle_quadrature, initialization_named, is_network_file, neuron_rng, read_network
-
-    if is_network_file(init):
-        network = read_network(init, leak=leak, output_bias=output_bias)
-        if network.d != dataset.d:
-            raise InvalidInputError(
-                f"`{init}` holds neurons of dimension {network.d} but the dataset has dimension {dataset.d}; "
-                "`--bias` adds the constant coordinate, which a hidden bias needs."
-            )
-        return network
-    scheme = initialization_named(init)
-    if width.strip().lower() in ("inf", "infinity"):
-        if scheme.name != "balanced":
-            raise InvalidInputError(f"`--width inf` is available for --init balanced, got {init!r}.")
-        return circle_quadrature(dataset, num_nodes=INFINITE_WIDTH_NODES, scale=scale, leak=leak)
-    if not width.strip().isdigit() or int(width) < 1:
-        raise InvalidInputError(f"`--width` must be a positive integer or inf, got {width!r}.")
-    return scheme(dataset, width=int(width), scale=scale, rng=neuron_rng(seed), leak=leak)
-
-
-INFINITE_WIDTH_NODES = 20_000
+def class_names(dataset: Dataset) -> dict[str, tuple[str, ...]]:
+    """The classes in the order of the outputs, as JSON answers carry them; nothing where the labels are no classes."""
+    return {} if dataset.classes is None else {"classes": dataset.classes}
 
 
 def note(sentence: str) -> None:

@@ -6,12 +6,11 @@ A command's module is imported only when it runs, so `reluflow --help` loads not
 from __future__ import annotations
 
 import difflib
-import functools
 import importlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -25,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "align": "The vanishing-scale limit in closed form: where each neuron ends and when.",
     "forecast": "The whole path of the flow as its scale vanishes: its jumps, their times and levels.",
     "train": "Run the exact gradient flow, gradient descent or SGD, and certify the end.",
+    "step-size": "Gradient descent beside the flow: up to which learning rate does it end where the flow does?",
     "sweep": "Thousands of runs: every combination of some values, kept and resumed.",
     "margin": "Hard-margin separators and the best margin of a two-layer network.",
     "minimum-norm": "The network of least norm that fits the labels, with its dual certificate.",
@@ -55,12 +55,8 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     """Entry point: run a command and leave with status 0 (done), 1 (a checked claim failed) or 2 (bad input)."""
     try:
         _run(sys.argv[1:] if arguments is None else arguments)
-    except (KeyboardInterrupt, _InterruptedCommand):
+    except KeyboardInterrupt:
         _leave("Interrupted.", 130)
-
-
-class _InterruptedCommand(Exception):
-    """Ctrl-C out of a command, under a name that Typer does not turn into a silent status."""
 
 
 def _run(words: list[str]) -> NoReturn:
@@ -125,36 +121,17 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _run_command(name: str, words: list[str]) -> int:
-    import typer
+    import click
 
-    # Typer's usage errors share a base class that it does not export; it is the third in this line.
-    usage_error: type[Exception] = typer.BadParameter.__mro__[2]
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    from reluflow.cli.data_options import with_data_options
-
-    command = importlib.import_module(f"reluflow.cli.{name.replace('-', '_')}").command
-    app.command(name=name)(_spoken(with_data_options(command)))
+    command: click.Command = importlib.import_module(f"reluflow.cli.{name.replace('-', '_')}").command
     try:
-        status = app(args=words, prog_name=f"reluflow {name}", standalone_mode=False)
-    except typer.Abort:
-        raise KeyboardInterrupt from None
-    except usage_error as error:
-        sentence = getattr(error, "format_message", error.__str__)()
-        _leave(f"{sentence} See: reluflow {name} --help", 2)
+        with command.make_context(f"reluflow {name}", words) as context:
+            status = command.invoke(context)
+    except click.exceptions.Exit as end:  # of --help
+        return end.exit_code
+    except click.UsageError as error:
+        _leave(f"{error.format_message()} See: reluflow {name} --help", 2)
     return status if isinstance(status, int) else 0
-
-
-def _spoken(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, whose interruption is said in a sentence."""
-
-    @functools.wraps(command)
-    def interruptible(*args: Any, **given: Any) -> Any:
-        try:
-            return command(*args, **given)
-        except KeyboardInterrupt as interrupt:
-            raise _InterruptedCommand from interrupt
-
-    return interruptible
 
 
 def _leave(sentence: str, status: int) -> NoReturn:

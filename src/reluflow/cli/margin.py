@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
-import typer
 
-from reluflow.cli.arguments import (
-    DEFAULT_SECONDS,
-    BiasOption,
-    BoundOption,
-    DatasetArgument,
-    JsonOption,
-    LeakOption,
-    SeedOption,
-)
-from reluflow.cli.inputs import dataset_from, note_suggested_leak
+from reluflow.cli.arguments import dataset_argument, json_option, max_seconds_option
+from reluflow.cli.inputs import note_suggested_leak, reading_of
 from reluflow.cli.output import number, print_json, print_table, vector
 from reluflow.cli.progress import share_bar
+from reluflow.cli.run_options import DATA, GivenOptions, run_options
 
 if TYPE_CHECKING:
     from reluflow.certificates.hard_margin import HardMargin
@@ -28,35 +21,31 @@ if TYPE_CHECKING:
     from reluflow.data.dataset import Dataset
 
 
-def command(
-    dataset: DatasetArgument,
-    *,
-    bias: BiasOption = False,
-    leak: LeakOption = 0.0,
-    network: Annotated[
-        bool | None,
-        typer.Option(
-            "--network/--no-network", help="The best margin of a two-layer network; default: where it takes seconds."
-        ),
-    ] = None,
-    seed: SeedOption = 0,
-    max_seconds: BoundOption = DEFAULT_SECONDS,
-    json: JsonOption = False,
-) -> None:
+@click.command()
+@dataset_argument()
+@run_options(*DATA, "leak")
+@click.option(
+    "--network/--no-network",
+    default=None,
+    help="The best margin of a two-layer network; default: where it takes seconds.",
+)
+@max_seconds_option()
+@json_option
+def command(dataset: str | None, *, run: GivenOptions, network: bool | None, max_seconds: float, json: bool) -> None:
     """Find the hard-margin separators of a dataset, and the best margin of a two-layer network on it.
 
     A set that no half-space separates gets its certificate, not an error.
 
     Example: reluflow margin phuong-toy --json
     """
-    from reluflow.certificates.hard_margin import Separability, linear_separator
+    from reluflow.certificates.hard_margin import Separability, linear_separator, require_labels
     from reluflow.certificates.network_margin import is_tractable, network_margin
     from reluflow.certificates.one_class import leaky_margins, one_class_vectors
-    from reluflow.losses import LogisticLoss
 
-    data = dataset_from(dataset, bias=bias, seed=seed)
-    LogisticLoss().check_labels(data.y)
-    note_suggested_leak(dataset, leak)
+    experiment = run.experiment(dataset)
+    data, leak = reading_of(experiment).dataset, experiment.leak
+    require_labels(data)
+    note_suggested_leak(experiment)
     separator = linear_separator(data)
     classes = one_class_vectors(data)
     leaky = leaky_margins(data, leak)

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
 
-import typer
-
-from reluflow.cli.arguments import (
-    DEFAULT_SECONDS,
-    BiasOption,
-    BoundOption,
-    DatasetArgument,
-    JsonOption,
-    LeakOption,
-    SeedOption,
-)
-from reluflow.cli.inputs import dataset_from, note_suggested_leak
+from reluflow.cli.arguments import dataset_argument, json_option, max_seconds_option
+from reluflow.cli.inputs import dataset_of
 from reluflow.cli.output import number, print_json, print_table, vector
 from reluflow.cli.progress import share_bar
+from reluflow.cli.run_options import DATA, GivenOptions, run_options
 
 
-def command(
-    dataset: DatasetArgument,
-    *,
-    bias: BiasOption = False,
-    leak: LeakOption = 0.0,
-    misfit: Annotated[
-        float,
-        typer.Option("--misfit", help="Largest Euclidean |h - y| that counts as a fit; 0 asks for an interpolation."),
-    ] = 0.0,
-    seed: SeedOption = 0,
-    max_seconds: BoundOption = DEFAULT_SECONDS,
-    json: JsonOption = False,
-) -> None:
+@click.command()
+@dataset_argument()
+@run_options(*DATA, "leak")
+@click.option(
+    "--misfit",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Largest Euclidean |h - y| that counts as a fit; 0 asks for an interpolation.",
+)
+@max_seconds_option()
+@json_option
+def command(dataset: str | None, *, run: GivenOptions, misfit: float, max_seconds: float, json: bool) -> None:
     """Find the two-layer network of least norm sum |a_j| |w_j| that fits the labels, and prove a bound below.
 
     Labels that no network fits get their certificate, not an error.
@@ -41,8 +32,8 @@ def command(
     """
     from reluflow.certificates.minimum_norm_network import minimum_norm_network
 
-    data = dataset_from(dataset, bias=bias, seed=seed)
-    note_suggested_leak(dataset, leak)
+    experiment = run.experiment(dataset)
+    data, leak = dataset_of(experiment), experiment.leak
     with share_bar("looking for the network of least norm") as progress:
         least = minimum_norm_network(data, leak, misfit=misfit, max_seconds=max_seconds, progress=progress)
     neurons = [] if least.network is None else list(zip(least.network.w, least.network.a, strict=True))

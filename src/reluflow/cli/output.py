@@ -8,6 +8,11 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.data.dataset import Dataset
+from reluflow.formulas import as_unicode
 from reluflow.plain_values import plain
 
 _WIDTH_OF_A_FILE = 160  # characters a table may take where no terminal says how wide it is
@@ -29,11 +34,16 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, title: 
     for column, name in enumerate(header):
         table.add_column(name, no_wrap=column < len(header) - 1, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.add_row(*(Text(as_unicode(str(cell))) for cell in row))
     console = Console()
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDTH_OF_A_FILE
     console.print(table)
+
+
+def print_text(text: str) -> None:
+    """Sentences for people, their formulas set."""
+    print(as_unicode(text))
 
 
 def number(value: float | None, digits: int = 6) -> str:
@@ -45,3 +55,11 @@ def vector(values: Iterable[float], digits: int = 5) -> str:
     """A short vector for a table."""
     items = [f"{value:.{digits}g}" for value in values]
     return "(" + ", ".join(items if len(items) <= 6 else [*items[:5], f"... {len(items)} entries"]) + ")"
+
+
+def predicted_row(dataset: Dataset, outputs: FloatArray) -> tuple[str, str]:
+    """What a network says of the samples: its outputs, or how many of several classes are right."""
+    if dataset.classes is None:
+        return "predictions", vector(np.ravel(outputs), 8)
+    right = int(np.sum(np.argmax(outputs, axis=1) == dataset.y))
+    return "classified", f"{right} of {dataset.n} samples, as one of {', '.join(dataset.classes)}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from reluflow.cli.arguments import JsonOption
-from reluflow.cli.output import print_json, print_table
+from reluflow.cli.arguments import json_option, path_option
+from reluflow.cli.output import print_json, print_table, print_text
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -21,27 +21,31 @@ MARKS = {True: "✓", False: "✗", None: "?"}
 INTERRUPTED = 130
 
 
+@click.command()
+@click.argument(
+    "name", required=False, metavar="[PAPER[/FIGURE]]", help="A paper or one figure; without it, lists what there is."
+)
+@click.option("--quick", is_flag=True, help="Small sizes, seconds each (the default).")
+@click.option("--full", is_flag=True, help="The papers' own sizes, minutes each.")
+@click.option("--all", "everything", is_flag=True, help="Every figure and table of every paper.")
+@path_option("--out", "DIR", "Where files go.", default=Path("out/reproduce"))
+@path_option("--table", "FILE.md", "Also write all claims of the --out folder as Markdown.")
+@path_option("--pages", "DIR", "Also write a Markdown page per figure made, and their index.")
+@click.option("--fresh", is_flag=True, help="Compute again what is kept, and keep the new.")
+@click.option("--no-cache", is_flag=True, help="Compute everything and keep nothing.")
+@json_option
 def command(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="[PAPER[/FIGURE]]", help="A paper or one figure; without it, lists what there is."),
-    ] = None,
+    name: str | None,
     *,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, seconds each (the default).")] = False,
-    full: Annotated[bool, typer.Option("--full", help="The papers' own sizes, minutes each.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Every figure and table of every paper.")] = False,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where files go.")] = Path("out/reproduce"),
-    table: Annotated[
-        Path | None,
-        typer.Option("--table", metavar="FILE.md", help="Also write all claims of the --out folder as Markdown."),
-    ] = None,
-    pages: Annotated[
-        Path | None,
-        typer.Option("--pages", metavar="DIR", help="Also write a Markdown page per figure made, and their index."),
-    ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is kept, and keep the new.")] = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Compute everything and keep nothing.")] = False,
-    json: JsonOption = False,
+    quick: bool,
+    full: bool,
+    everything: bool,
+    out: Path,
+    table: Path | None,
+    pages: Path | None,
+    fresh: bool,
+    no_cache: bool,
+    json: bool,
 ) -> int:
     """Redraw the figures and tables of the papers and judge their claims from the numbers.
 
@@ -80,7 +84,7 @@ def command(
     else:
         _print(made, out, table)
     if is_interrupted:
-        typer.echo(f"Interrupted; {len(made)} of {len(entries)} are done and kept.", err=True)
+        click.echo(f"Interrupted; {len(made)} of {len(entries)} are done and kept.", err=True)
         return INTERRUPTED
     return 1 if any(item.has_failed for item in made) else 0
 
@@ -89,9 +93,9 @@ def _make(
     entries: tuple[Entry, ...], size: Any, out: Path, *, is_fresh: bool, keeps: bool
 ) -> tuple[list[Reproduction], bool]:
     """Make the figures, writing the record after each, so that Ctrl-C and a crash keep what is finished."""
-    from reluflow.experiments.store import ResultStore, cache_folder
     from reluflow.papers.gallery import write_gallery
     from reluflow.papers.reproduction import merged, read_record, reproduce_all, write_record
+    from reluflow.papers.store import ResultStore, cache_folder
 
     store = ResultStore(cache_folder()) if keeps else None
     earlier = read_record(out)
@@ -126,7 +130,13 @@ def _as_json(item: Reproduction) -> dict[str, Any]:
         "key": item.key,
         "files": [str(path) for path in item.files],
         "claims": [
-            {"text": claim.text, "holds": claim.holds, "measured": claim.measured, "expected": claim.expected}
+            {
+                "text": claim.text,
+                "holds": claim.holds,
+                "measured": claim.measured,
+                "expected": claim.expected,
+                "source": claim.source,
+            }
             for claim in item.claims
         ],
         "seconds": item.seconds,
@@ -142,12 +152,12 @@ def _print(made: list[Reproduction], out: Path, table: Path | None) -> None:
         for claim in item.claims:
             known = " Known:" if claim.finding and claim.holds is False else ""
             words = f"{claim.text} (expected {in_words(claim.expected)}).{known} {claim.why}".rstrip()
-            rows.append((MARKS[claim.holds], in_words(claim.measured), words))
-        print(f"{item.key}  {item.title}  ({item.size}, {item.seconds:.1f} s)")
+            rows.append((MARKS[claim.holds], in_words(claim.measured), claim.source, words))
+        print_text(f"{item.key}  {item.title}  ({item.size}, {item.seconds:.1f} s)")
         if item.problem:
             print(f"  Could not be {'drawn' if item.claims else 'made'}: {item.problem}")
         if rows:
-            print_table(("", "measured", "claim"), rows)
+            print_table(("", "measured", "source", "claim"), rows)
         for path in item.files:
             print(f"  {path}")
         print()

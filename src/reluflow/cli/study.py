@@ -2,88 +2,62 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from reluflow.after_run import Stage
-from reluflow.cli.arguments import (
-    BiasOption,
-    FactorOption,
-    InitOption,
-    JsonOption,
-    LeakOption,
-    LossOption,
-    MaxStepsOption,
-    OutOption,
-    OutputBiasChoice,
-    OutputBiasOption,
-    ReductionName,
-    ReductionOption,
-    ScaleOption,
-    SeedOption,
-)
-from reluflow.cli.inputs import loss_from, network_from, note, note_suggested_leak, reading_from
-from reluflow.cli.output import print_json, print_table
+from reluflow.cli.arguments import dataset_argument, json_option, max_seconds_option, max_steps_option, path_option
+from reluflow.cli.inputs import note, note_left_out_bias, note_suggested_leak, reading_of
+from reluflow.cli.output import print_json, print_table, print_text
 from reluflow.cli.progress import stage_bar
+from reluflow.cli.run_options import DATA, LOSS, GivenOptions, run_options
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from reluflow.study.story import Study
     from reluflow.theory.theorem import Theorem
 
-StudyDataset = Annotated[
-    str, typer.Argument(metavar="DATASET", help="A registered name, a .csv with header x1,...,xd,y, or an .npz.")
-]
 
-
+@click.command()
+@dataset_argument(metavar="[DATASET]", words="A registered name, or a file as for `train`; default: three-points.")
+@run_options(
+    *DATA, *LOSS, "leak", "width", "scale", "init", "output_bias",
+    words={"width": "Neurons; default 200, fewer for large data."},
+)  # fmt: skip
+@click.option(
+    "--seeds", type=click.IntRange(min=0), default=3, show_default=True,
+    help="Draws the run is repeated from, at each scale.",
+)  # fmt: skip
+@click.option(
+    "--scales", metavar="S1,S2,...", default="1e-1,1e-3,1e-6", show_default=True, help="Scales the run is repeated at."
+)
+@click.option("--lemmas", is_flag=True, help="Ask every encoded result, lemmas included, not only the theorems.")
+@click.option("--quick", is_flag=True, help="One run, no repetitions, no theorems: seconds on small data.")
+@max_seconds_option()
+@max_steps_option
+@click.option("--processes", type=click.IntRange(min=1), help="Processes side by side; default: one per core.")
+@click.option("--animate", is_flag=True, help="Also write run.gif, the run as a moving picture (at most two inputs).")
+@path_option("--out", "DIR", "Where files go.")
+@json_option
 def command(
-    dataset: StudyDataset = "three-points",
+    dataset: str | None,
     *,
-    bias: BiasOption = False,
-    loss: LossOption = None,
-    reduction: ReductionOption = ReductionName.MEAN,
-    factor: FactorOption = 1.0,
-    leak: LeakOption = 0.0,
-    width: Annotated[
-        int | None,
-        typer.Option("--width", min=1, help="Neurons; default 200, fewer for large data.", show_default=False),
-    ] = None,
-    scale: ScaleOption = "1e-3",
-    init: InitOption = "balanced",
-    output_bias: OutputBiasOption = OutputBiasChoice.REFUSE,
-    seed: SeedOption = 0,
-    seeds: Annotated[int, typer.Option("--seeds", min=0, help="Draws the run is repeated from, at each scale.")] = 3,
-    scales: Annotated[
-        str, typer.Option("--scales", metavar="S1,S2,...", help="Scales the run is repeated at.")
-    ] = "1e-1,1e-3,1e-6",
-    lemmas: Annotated[
-        bool, typer.Option("--lemmas", help="Ask every encoded result, lemmas included, not only the theorems.")
-    ] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="One run, no repetitions, no theorems: seconds on small data.")
-    ] = False,
-    max_seconds: Annotated[
-        float,
-        typer.Option(
-            "--max-seconds", metavar="S", help="Seconds allowed to the work; what is open then is named; inf: any."
-        ),
-    ] = 60.0,
-    max_steps: MaxStepsOption = None,
-    processes: Annotated[
-        int | None,
-        typer.Option("--processes", min=1, help="Processes side by side; default: one per core.", show_default=False),
-    ] = None,
-    animate: Annotated[
-        bool, typer.Option("--animate", help="Also write run.gif, the run as a moving picture (at most two inputs).")
-    ] = False,
-    out: OutOption = None,
-    json: JsonOption = False,
+    run: GivenOptions,
+    seeds: int,
+    scales: str,
+    lemmas: bool,
+    quick: bool,
+    max_seconds: float,
+    max_steps: int | None,
+    processes: int | None,
+    animate: bool,
+    out: Path | None,
+    json: bool,
 ) -> int:
     """Study a dataset and write one self-contained report.html.
 
@@ -94,10 +68,13 @@ def command(
     Example: reluflow study three-points --out out/three-points
     """
     from reluflow.study.workers import started_workers
+    from reluflow.workers.starting import available_cores
 
-    if not max_seconds > 0:
-        raise InvalidInputError(f"`--max-seconds` must be positive, got {max_seconds:g}.")
-    number = 1 if quick else processes or _available_cores()
+    experiment = run.experiment("three-points" if dataset is None and run.file is None else dataset)
+    width = experiment.width if run.is_given("width") else None
+    if isinstance(width, str):
+        raise InvalidInputError("`--width` must be a whole number in a study, got inf; `reluflow train` takes it.")
+    number = 1 if quick else processes or available_cores()
     with closing(started_workers(number)) as workers:  # they load while this process reads the data
         from reluflow.network import initialization_named, is_network_file
         from reluflow.network.initialization import balanced_initialization
@@ -107,31 +84,28 @@ def command(
         from reluflow.study.pieces import Pieces
         from reluflow.study.story import StudyInterrupted, study
 
-        reading = reading_from(dataset, bias=bias, seed=seed)
+        reading = reading_of(experiment)
         data = reading.dataset
-        note_suggested_leak(dataset, leak)
-        folder = out if out is not None else Path("out") / _folder_name(dataset)
+        note_suggested_leak(experiment)
+        folder = out if out is not None else Path("out") / _folder_name(experiment.data)
         _make_folder(folder)
-        chosen = loss_from(data, loss, reduction, factor)
-        is_given = is_network_file(init)
-        network = None
-        if is_given:
-            network = network_from(
-                data, init=init, width="1", scale=scale, seed=seed, leak=leak, output_bias=output_bias.value
-            )
+        chosen = experiment.loss_for(data)
+        is_given = is_network_file(experiment.init) or experiment.neurons is not None
+        network = experiment.network_for(data) if is_given else None
+        note_left_out_bias(experiment)
         report = GrowingReport(folder, command=_command_line(), is_drawn_aside=workers.num_workers > 1)
         pieces, status = Pieces(folder / ".pieces", max_seconds=max_seconds), 0
         with stage_bar() as (on_stage, on_share):
             try:
                 found = study(
                     data,
-                    chosen,
-                    leak=leak,
-                    initialization=balanced_initialization if is_given else initialization_named(init),
+                    loss=chosen,
+                    leak=experiment.leak,
+                    initialization=balanced_initialization if is_given else initialization_named(experiment.init),
                     network=network,
                     width=width,
-                    scale=scale,
-                    seed=seed,
+                    scale=str(experiment.scale),
+                    seed=experiment.seed,
                     seeds=0 if quick else seeds,
                     scales=_scales(scales),
                     theorems=_asked(quick=quick, lemmas=lemmas),
@@ -174,17 +148,13 @@ def command(
 def _print(found: Study, report: Path, *, animated: tuple[Path | None, ...]) -> None:
     noted = [f"Note: {words}." for words in found.notes]
     for sentence in (*noted, *found.verdict(), "", *found.sentences(), ""):
-        print(sentence)
+        print_text(sentence)
     if found.cuts:
         rows = [(cut.part, cut.limit, cut.missing) for cut in found.cuts]
         print_table(("cut short", "limit", "what is missing"), rows)
     print(f"Report: {report}")
     for film in animated:
         print(f"Moving picture: {film}" if film else "No moving picture: more than two inputs, or no flow was run.")
-
-
-def _available_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _asked(*, quick: bool, lemmas: bool) -> tuple[Theorem, ...] | None:

@@ -2,115 +2,81 @@
 
 from __future__ import annotations
 
-from enum import Enum, StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from reluflow.cli.arguments import (
-    BiasOption,
-    FactorOption,
-    InitOption,
-    JsonOption,
-    LeakOption,
-    LossOption,
-    ReductionName,
-    ReductionOption,
-    ScaleOption,
-    SeedOption,
-    WidthOption,
-)
-from reluflow.cli.data_options import DatasetWords
-from reluflow.cli.inputs import reading_from
+from reluflow.cli.arguments import json_option, path_option
+from reluflow.cli.inputs import reading_of
 from reluflow.cli.output import number, print_json, print_table
 from reluflow.cli.progress import sweep_bar
-from reluflow.cli.solver_options import Method, RidgeChoice
+from reluflow.cli.run_options import DATA, DESCENT, FLOW, LOSS, VARIANT, GivenOptions, run_options
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from reluflow.sweep.case import Case
+    from reluflow.experiment import Experiment
     from reluflow.sweep.plan import Plan
     from reluflow.sweep.run import SweepState
 
 INTERRUPTED = 130
 LISTED = 20
 DEFAULT_MEASURES = "outcome,loss"
+DEFAULT_OUT = Path("out/sweep")
 
 
-class ExecutorName(StrEnum):
-    """--executor."""
-
-    SERIAL = "serial"
-    PROCESSES = "processes"
-    DASK = "dask"
+EXECUTORS = ("serial", "processes", "dask")
 
 
+@click.command()
+@click.argument(
+    "dataset",
+    metavar="DATASET|FILE.toml|status|diagram",
+    help="What to sweep: a dataset, or a file that describes a sweep. `status DIR` says how far one is, "
+    "`diagram NAME` draws a registered phase diagram.",
+)
+@click.argument("name", required=False, metavar="[DIR|NAME]", help="With status and diagram.")
+@click.option(
+    "--over", multiple=True, metavar="NAME=VALUES",
+    help="a,b,c or 0..19 or 1e-1..1e-12:log:12 (:lin: evenly); repeatable.",
+)  # fmt: skip
+@click.option(
+    "--measure", multiple=True, metavar="M,M",
+    help="What to keep: outcome, loss, kind, time, crossings, theorem:KEY, ...",
+)  # fmt: skip
+@path_option("--out", "DIR", "Where results are kept.", default=DEFAULT_OUT)
+@click.option(
+    "--executor", type=click.Choice(EXECUTORS), help="Where cases run; default: processes, or dask with --scheduler."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask scheduler: tcp://host:8786.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes; default: one per core.")
+@click.option("--retry-failed", is_flag=True, help="Compute failed cases again.")
+@click.option("--dry-run", is_flag=True, help="List the cases, their number and the time.")
+@click.option("--plot", is_flag=True, help="Draw the table: a picture and a page in DIR.")
+@click.option("--event", metavar="MEASURE=VALUE", help="With --plot: draw how often this happens.")
+@click.option("--quick", is_flag=True, help="With diagram: a coarse one, in a minute or so.")
+@run_options(
+    *DATA, *LOSS, "leak", *VARIANT, "width", "scale", "init", "output_bias", "nodes", "method", *FLOW, "until",
+    "horizon", *DESCENT,
+)  # fmt: skip
+@json_option
 def command(
-    context: typer.Context,
-    dataset: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATASET|FILE.toml|status|diagram",
-            help="What to sweep: a dataset, or a file that describes a sweep. `status DIR` says how far one is, "
-            "`diagram NAME` draws a registered phase diagram.",
-            show_default=False,
-        ),
-    ],
-    name: Annotated[
-        str | None, typer.Argument(metavar="[DIR|NAME]", help="With status and diagram.", show_default=False)
-    ] = None,
+    dataset: str,
+    name: str | None,
     *,
-    over: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--over", metavar="NAME=VALUES", help="a,b,c or 0..19 or 1e-1..1e-12:log:12 (:lin: evenly); repeatable."
-        ),
-    ] = None,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure", metavar="M,M", help="What to keep: outcome, loss, kind, time, crossings, theorem:KEY, ..."
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where results are kept.")] = Path("out/sweep"),
-    executor: Annotated[
-        ExecutorName | None,
-        typer.Option("--executor", help="Where cases run; default: processes, or dask with --scheduler."),
-    ] = None,
-    scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask scheduler: tcp://host:8786.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Processes; default: one per core.", show_default=False)
-    ] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute failed cases again.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the cases, their number and the time.")] = False,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw the table: a picture and a page in DIR.")] = False,
-    event: Annotated[
-        str | None,
-        typer.Option("--event", metavar="MEASURE=VALUE", help="With --plot: draw how often this happens."),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="With diagram: a coarse one, in a minute or so.")] = False,
-    bias: BiasOption = False,
-    loss: LossOption = None,
-    reduction: ReductionOption = ReductionName.MEAN,
-    factor: FactorOption = 1.0,
-    leak: LeakOption = 0.0,
-    width: WidthOption = "100",
-    scale: ScaleOption = "1e-3",
-    init: InitOption = "balanced",
-    seed: SeedOption = 0,
-    method: Annotated[Method, typer.Option("--method", help="As in train.")] = Method.FLOW,
-    solver: Annotated[str, typer.Option("--solver", help="Of the flow: auto, event-driven, collocation.")] = "auto",
-    until: Annotated[str | None, typer.Option("--until", metavar="RULE|TIME", help="As in train.")] = None,
-    horizon: Annotated[float | None, typer.Option("--horizon", metavar="TIME", help="As in train.")] = None,
-    rtol: Annotated[float | None, typer.Option("--rtol", help="Tolerance of the flow.")] = None,
-    ridge: Annotated[RidgeChoice, typer.Option("--ridge", help="As in train.")] = RidgeChoice.STOP,
-    lr: Annotated[float, typer.Option("--lr", help="Learning rate of gd and sgd.")] = 1e-3,
-    iterations: Annotated[int | None, typer.Option("--iterations", help="Iterations of gd and sgd.")] = None,
-    batch: Annotated[int, typer.Option("--batch", help="Batch size of sgd.")] = 32,
-    json: JsonOption = False,
+    over: tuple[str, ...],
+    measure: tuple[str, ...],
+    out: Path,
+    executor: str | None,
+    scheduler: str | None,
+    workers: int | None,
+    retry_failed: bool,
+    dry_run: bool,
+    plot: bool,
+    event: str | None,
+    quick: bool,
+    run: GivenOptions,
+    json: bool,
 ) -> int:
     """Run every combination of some values and keep the measures; the same command again computes what is missing.
 
@@ -122,40 +88,13 @@ def command(
     if dataset == "diagram":
         return _diagram(name, out, quick=quick, executor=executor, workers=workers, scheduler=scheduler, as_json=json)
     if name is not None:
-        raise InvalidInputError(
-            f"`{name}` is not expected after {str(dataset)!r}; values to sweep are given with --over."
-        )
-    measures = [word for words in (measure or []) for word in words.split(",") if word.strip()]
+        raise InvalidInputError(f"`{name}` is not expected after {dataset!r}; values to sweep are given with --over.")
+    measures = [word for words in measure for word in words.split(",") if word.strip()]
     if Path(dataset).suffix.lower() in (".toml", ".yaml", ".yml"):
         base, values, measures, out = _from_file(Path(dataset), over, measures, out)
-        for setting, text in _given_settings(context).items():
-            base = base.with_value(setting, text)
+        base = run.over(base, data=base.data)
     else:
-        from reluflow.sweep.case import Case
-
-        base = Case(
-            str(dataset),
-            **(dataset.options if isinstance(dataset, DatasetWords) else {}),
-            bias=bias,
-            loss=None if loss is None else loss.value,
-            reduction=reduction.value,
-            factor=factor,
-            leak=leak,
-            width=width,
-            scale=scale,
-            init=init,
-            seed=seed,
-            method=method.value,
-            solver=solver,
-            until=until,
-            horizon=horizon,
-            rtol=rtol,
-            ridge=ridge.value,
-            lr=lr,
-            iterations=iterations,
-            batch=batch,
-        )
-        values = _over(over)
+        base, values = run.experiment(dataset), _over(over)
     if not values:
         raise InvalidInputError(
             "`--over` must be given at least once: --over seed=0..19, --over scale=1e-1..1e-6:log:6."
@@ -163,8 +102,8 @@ def command(
     from reluflow.sweep.plan import make_plan
 
     plan = make_plan(base, values, measures or DEFAULT_MEASURES.split(","))
-    if plan.base.dataset in dict(plan.base.digests):
-        reading_from(DatasetWords.of_choice(plan.base.dataset, plan.base.choice), bias=plan.base.bias)
+    if plan.base.data in dict(plan.base.digests):
+        reading_of(plan.base)
     if event is not None:
         _check_event(event, plan)
     if dry_run:
@@ -175,9 +114,9 @@ def command(
     )
 
 
-def _over(over: list[str] | None) -> dict[str, str]:
+def _over(over: tuple[str, ...]) -> dict[str, str]:
     values: dict[str, str] = {}
-    for word in over or []:
+    for word in over:
         name, equals, text = word.partition("=")
         if not equals or not name.strip():
             raise InvalidInputError(f"`--over` must read NAME=VALUES, such as seed=0..19, got {word!r}.")
@@ -187,21 +126,9 @@ def _over(over: list[str] | None) -> dict[str, str]:
     return values
 
 
-def _given_settings(context: typer.Context) -> dict[str, str]:
-    """The settings of a case that were written on the command line."""
-    from reluflow.sweep.case import SETTINGS
-
-    given = {}
-    for name, value in context.params.items():
-        source = context.get_parameter_source(name)
-        if name in SETTINGS and source is not None and source.name == "COMMANDLINE":
-            given[name] = str(value.value if isinstance(value, Enum) else value)
-    return given
-
-
 def _from_file(
-    path: Path, over: list[str] | None, measures: list[str], out: Path
-) -> tuple[Case, dict[str, Any], list[str], Path]:
+    path: Path, over: tuple[str, ...], measures: list[str], out: Path
+) -> tuple[Experiment, dict[str, Any], list[str], Path]:
     """A sweep described in a file; what is given beside it wins."""
     from reluflow.sweep.plan import read_plan
 
@@ -209,7 +136,7 @@ def _from_file(
     unknown = [key for key in rest if key != "out"]
     if unknown:
         raise InvalidInputError(f"`{path}` must hold case, over, measure and out, got {unknown[0]!r}.")
-    is_default = out == Path("out/sweep")
+    is_default = out == DEFAULT_OUT
     return (
         base,
         {**values, **_over(over)},
@@ -221,7 +148,7 @@ def _from_file(
 def _run(
     plan: Plan,
     out: Path,
-    executor: ExecutorName | None,
+    executor: str | None,
     workers: int | None,
     scheduler: str | None,
     *,
@@ -280,7 +207,7 @@ def _run(
         for path in files:
             print(path)
     if is_interrupted:
-        typer.echo(f"Interrupted; {result.done} of {result.cases} are done and kept.", err=True)
+        click.echo(f"Interrupted; {result.done} of {result.cases} are done and kept.", err=True)
         return INTERRUPTED
     return 0
 
@@ -314,12 +241,12 @@ def _status(folder: Path, *, as_json: bool) -> None:
     )
 
 
-def _dry_run(plan: Plan, out: Path, workers: int | None, executor: ExecutorName | None, *, as_json: bool) -> None:
+def _dry_run(plan: Plan, out: Path, workers: int | None, executor: str | None, *, as_json: bool) -> None:
     from reluflow.cli.progress import stage_spinner
     from reluflow.sweep.estimate import estimate
-    from reluflow.sweep.executors.processes import available_cores
     from reluflow.sweep.store import DONE_CODE, FAILED_CODE, Progress
     from reluflow.sweep.table import swept_values
+    from reluflow.workers.starting import available_cores
 
     done = failed = 0
     if (out / "results").is_dir():
@@ -328,7 +255,7 @@ def _dry_run(plan: Plan, out: Path, workers: int | None, executor: ExecutorName 
     with stage_spinner() as on_stage:
         on_stage("timing a few cases")
         cost = estimate(plan, out)
-    at_once = 1 if executor is ExecutorName.SERIAL else workers or available_cores()
+    at_once = 1 if executor == "serial" else workers or available_cores()
     seconds = cost.seconds * (len(plan) - done - failed) / at_once
     shown = {axis.name: dict(zip(axis.values, swept_values(axis.values), strict=True)) for axis in plan.axes}
     first = (zip(plan.names, plan.values_at(index), strict=True) for index in range(min(LISTED, len(plan))))
@@ -370,7 +297,7 @@ def _diagram(
     out: Path,
     *,
     quick: bool,
-    executor: ExecutorName | None,
+    executor: str | None,
     workers: int | None,
     scheduler: str | None,
     as_json: bool,

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
 
-import typer
-
-from reluflow.cli.arguments import JsonOption
+from reluflow.cli.arguments import json_option
 from reluflow.cli.output import print_json, print_table
 
 
-def command(
-    paper: Annotated[
-        str | None, typer.Argument(metavar="[PAPER]", help="Only this paper, for example min2024.", show_default=False)
-    ] = None,
-    *,
-    coverage: Annotated[
-        bool, typer.Option("--coverage", help="Print what is covered instead: the counts, or all results of PAPER.")
-    ] = False,
-    errata: Annotated[
-        bool, typer.Option("--errata", help="Print the errata of docs/errata.md instead; measures their cases.")
-    ] = False,
-    json: JsonOption = False,
-) -> None:
+@click.command()
+@click.argument("paper", required=False, metavar="[PAPER]", help="Only this paper, for example min2024.")
+@click.option("--coverage", is_flag=True, help="Print what is covered instead: the counts, or all results of PAPER.")
+@click.option("--errata", is_flag=True, help="Print the errata of docs/errata.md instead; measures their cases.")
+@json_option
+def command(paper: str | None, *, coverage: bool, errata: bool, json: bool) -> None:
     """List every encoded result of the papers; `reluflow check KEY` judges one.
 
     Example: reluflow theorems boursier2024

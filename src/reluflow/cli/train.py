@@ -3,114 +3,55 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
-import typer
 
 from reluflow.after_run import Stage
-from reluflow.cli.arguments import (
-    BiasOption,
-    DatasetArgument,
-    FactorOption,
-    FrozenOutputOption,
-    InitOption,
-    JsonOption,
-    LeakOption,
-    LossOption,
-    MaxSecondsOption,
-    MaxStepsOption,
-    OutputBiasChoice,
-    OutputBiasOption,
-    ReductionName,
-    ReductionOption,
-    ScaleOption,
-    SeedOption,
-    WeightDecayOption,
-    WidthOption,
-)
-from reluflow.cli.inputs import loss_from, network_from, note_suggested_leak, reading_from
-from reluflow.cli.output import number, print_json, print_table, vector
+from reluflow.cli.arguments import dataset_argument, json_option, max_seconds_option, max_steps_option, path_option
+from reluflow.cli.inputs import note_left_out_bias, note_suggested_leak, reading_of
+from reluflow.cli.output import number, predicted_row, print_json, print_table
 from reluflow.cli.progress import compile_first, training_bar
-from reluflow.cli.solver_options import DeviceChoice, Method, RidgeChoice, SolverChoice
+from reluflow.cli.run_options import DATA, DESCENT, FLOW, LOSS, VARIANT, GivenOptions, run_options
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from reluflow.dynamics.problem import TrainingProblem
-    from reluflow.dynamics.solver import AbstractSolver
-    from reluflow.dynamics.stopping import AbstractStoppingRule
+    from reluflow.certificates.limits.certified_limit import CertifiedLimit
     from reluflow.dynamics.trajectory import Snapshot, Trajectory
-    from reluflow.endings.limit import CertifiedLimit
+    from reluflow.experiment import Experiment
 
 
+@click.command()
+@dataset_argument()
+@run_options(
+    "method", "until", "horizon", *DATA, *LOSS, "leak", *VARIANT, "width", "scale", "init", "output_bias", "nodes",
+    "times", *FLOW, *DESCENT,
+)  # fmt: skip
+@click.option(
+    "--check-rtol", is_flag=True, help="Run the flow again, 100 times as exactly, and name neurons that go elsewhere."
+)
+@max_seconds_option(
+    None, words="Seconds allowed to the work; what is open then is named; inf: any. Default: 60 for the flow."
+)
+@max_steps_option
+@path_option("--save", "FILE.nc", "Keep the trajectory (netCDF or .zarr).")
+@path_option("--save-network", "FILE", "Keep the final network (.npz, .csv, .safetensors); `certify --init` reads it.")
+@path_option("--save-experiment", "FILE", "Keep the description of this run (.toml, .json); --experiment reads it.")
+@path_option("--checkpoint", "FILE", "Keep the run here now and then, and go on from it if it is there.")
+@json_option
 def command(
-    dataset: DatasetArgument,
+    dataset: str | None,
     *,
-    method: Annotated[
-        Method, typer.Option("--method", help="Exact flow, gradient descent or its stochastic form.")
-    ] = Method.FLOW,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            "--until", metavar="RULE|TIME", help="stationary, aligned, direction, or a time; default: by the loss."
-        ),
-    ] = None,
-    horizon: Annotated[float | None, typer.Option("--horizon", metavar="TIME", help="Give up at this time.")] = None,
-    bias: BiasOption = False,
-    loss: LossOption = None,
-    reduction: ReductionOption = ReductionName.MEAN,
-    factor: FactorOption = 1.0,
-    leak: LeakOption = 0.0,
-    weight_decay: WeightDecayOption = 0.0,
-    frozen_output: FrozenOutputOption = False,
-    width: WidthOption = "100",
-    scale: ScaleOption = "1e-3",
-    init: InitOption = "balanced",
-    output_bias: OutputBiasOption = OutputBiasChoice.REFUSE,
-    seed: SeedOption = 0,
-    times: Annotated[str, typer.Option("--times", metavar="T1,T2,...", help="Snapshots at exactly these times.")] = "",
-    rtol: Annotated[
-        float | None,
-        typer.Option("--rtol", help="Tolerance of the flow; default: 1e-10, collocation 1e-7."),
-    ] = None,
-    flow: Annotated[
-        SolverChoice, typer.Option("--solver", help="Solver of the flow; auto takes the faster one.")
-    ] = SolverChoice.AUTO,
-    device: Annotated[
-        DeviceChoice, typer.Option("--device", help="Where collocation makes large products; gpu needs JAX.")
-    ] = DeviceChoice.CPU,
-    ridge: Annotated[
-        RidgeChoice, typer.Option("--ridge", help="What to do where the flow is not unique.")
-    ] = RidgeChoice.STOP,
-    check_rtol: Annotated[
-        bool,
-        typer.Option(
-            "--check-rtol", help="Run the flow again, 100 times as exactly, and name neurons that go elsewhere."
-        ),
-    ] = False,
-    lr: Annotated[float, typer.Option("--lr", help="Learning rate of gd and sgd.")] = 1e-3,
-    iterations: Annotated[int | None, typer.Option("--iterations", help="Iterations of gd and sgd.")] = None,
-    batch: Annotated[int, typer.Option("--batch", help="Batch size of sgd.")] = 32,
-    max_seconds: MaxSecondsOption = None,
-    max_steps: MaxStepsOption = None,
-    save: Annotated[
-        Path | None, typer.Option("--save", metavar="FILE.nc", help="Keep the trajectory (netCDF or .zarr).")
-    ] = None,
-    save_network: Annotated[
-        Path | None,
-        typer.Option(
-            "--save-network",
-            metavar="FILE",
-            help="Keep the final network (.npz, .csv, .safetensors); `certify --init` reads it.",
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            "--checkpoint", metavar="FILE", help="Keep the run here now and then, and go on from it if it is there."
-        ),
-    ] = None,
-    json: JsonOption = False,
+    run: GivenOptions,
+    check_rtol: bool,
+    max_seconds: float | None,
+    max_steps: int | None,
+    save: Path | None,
+    save_network: Path | None,
+    save_experiment: Path | None,
+    checkpoint: Path | None,
+    json: bool,
 ) -> int:
     """Train a network by the exact gradient flow, by gradient descent or by SGD, and certify where it ends.
 
@@ -120,59 +61,36 @@ def command(
 
     Example: reluflow train three-points --width 200 --scale 1e-3 --json
     """
-    check_places(save, save_network)
+    check_places(save, save_network, save_experiment)
+    from reluflow.certificates.limits.undecided import limit_or_undecided
+    from reluflow.dynamics.branching import branching_of
     from reluflow.dynamics.checkpoint import Checkpoint
-    from reluflow.dynamics.flow.branching import branching_of
-    from reluflow.dynamics.problem import TrainingProblem
     from reluflow.dynamics.train import train
     from reluflow.dynamics.trajectory import TrainingInterrupted
-    from reluflow.endings.undecided import limit_or_undecided
     from reluflow.warm_up import work_of
 
-    reading = reading_from(dataset, bias=bias, seed=seed)
-    data = reading.dataset
-    note_suggested_leak(dataset, leak)
-    network = network_from(
-        data, init=init, width=width, scale=scale, seed=seed, leak=leak, output_bias=output_bias.value
-    )
-    problem = TrainingProblem(
-        data,
-        loss_from(data, loss, reduction, factor),
-        network,
-        weight_decay=weight_decay,
-        trains_output_layer=not frozen_output,
-    )
-    if horizon is not None and not horizon > 0:
-        raise InvalidInputError(f"`--horizon` must be positive, got {horizon}.")
-    if check_rtol and method is not Method.FLOW:
-        raise InvalidInputError(f"`--check-rtol` needs --method flow, got {method.value}; a descent has no tolerance.")
-    name, reason = method.value, ""
-    if method is Method.FLOW:
-        from reluflow.dynamics.flow.choice import choose_flow
-        from reluflow.endings.levelling import may_be_stiff
-
-        to_the_end = until in (None, "direction") and may_be_stiff(problem)
-        chosen = choose_flow(
-            problem,
-            solver=flow.value,
-            rtol=rtol,
-            ridge=ridge.value,
-            to_the_end=to_the_end,
-            device=device.value,
-        )
-        solver: AbstractSolver = chosen.solver
-        name, reason = chosen.name.value, chosen.reason
-    else:
-        solver = descent_from(method, lr=lr, iterations=iterations, batch=batch, seed=seed, until=until)
+    experiment = run.experiment(dataset)
+    method = experiment.method
+    reading = reading_of(experiment)
+    note_suggested_leak(experiment)
+    problem = experiment.problem(reading.dataset)
+    note_left_out_bias(experiment)
+    if check_rtol and method != "flow":
+        raise InvalidInputError(f"`--check-rtol` needs --method flow, got {method}; a descent has no tolerance.")
+    chosen = experiment.flow_for(problem) if method == "flow" else None
+    solver = experiment.solver_for(problem) if chosen is None else chosen.solver
+    name, reason = (method, "") if chosen is None else (chosen.name.value, chosen.reason)
+    if save_experiment is not None:
+        _save_experiment(experiment, save_experiment)
     compile_first(*work_of(solver, problem.loss))
     try:
-        with training_bar(_known_end(until, horizon, method, lr, iterations)) as progress:
+        with training_bar(_known_end(experiment)) as progress:
             trajectory = train(
                 problem,
                 solver,
-                until=_rule(until, method, problem),
-                times=requested_times(times),
-                horizon=np.inf if horizon is None else horizon,
+                until=experiment.rule_for(problem),
+                times=experiment.times,
+                horizon=np.inf if experiment.horizon is None else experiment.horizon,
                 max_steps=np.inf if max_steps is None else max_steps,
                 max_seconds=_seconds_allowed(max_seconds, method, checkpoint),
                 progress=progress,
@@ -183,7 +101,7 @@ def command(
     is_saved = _save(trajectory, save, save_network)
     limit = limit_or_undecided(trajectory)
     branching = None
-    if check_rtol:
+    if check_rtol and chosen is not None:
         with Stage("Running the flow again, more exactly,"), training_bar(trajectory.time) as progress:
             seconds = _seconds_allowed(max_seconds, method, checkpoint)
             branching = branching_of(trajectory, chosen.solver, max_seconds=seconds, progress=progress)
@@ -201,14 +119,14 @@ def command(
 FLOW_SECONDS = 60.0  # allowed to the flow unless asked otherwise; a descent ends after its iterations
 
 
-def _seconds_allowed(asked: float | None, method: Method, checkpoint: Path | None) -> float:
+def _seconds_allowed(asked: float | None, method: str, checkpoint: Path | None) -> float:
     """Time allowed to a run; one that is kept on disk is meant to be long."""
     if asked is not None:
         return asked
-    return FLOW_SECONDS if method is Method.FLOW and checkpoint is None else np.inf
+    return FLOW_SECONDS if method == "flow" and checkpoint is None else np.inf
 
 
-def check_places(save: Path | None, save_network: Path | None) -> None:
+def check_places(save: Path | None, save_network: Path | None, save_experiment: Path | None) -> None:
     """Refuse places where nothing can be kept before the training, not after it."""
     if save is not None:
         from reluflow.dynamics.storage import check_place
@@ -218,6 +136,14 @@ def check_places(save: Path | None, save_network: Path | None) -> None:
         from reluflow.network.files import check_writable
 
         check_writable(save_network)
+    if save_experiment is not None and save_experiment.suffix.lower() not in (".toml", ".json"):
+        raise InvalidInputError(f"`{save_experiment}` must end in .toml or .json, got {save_experiment.suffix!r}.")
+
+
+def _save_experiment(experiment: Experiment, path: Path) -> None:
+    """Keep the description of the run, with the content of its files."""
+    pinned = experiment.pinned()
+    path.write_text(pinned.to_toml() if path.suffix.lower() == ".toml" else pinned.to_json(), encoding="utf-8")
 
 
 def _save(trajectory: Trajectory, save: Path | None, save_network: Path | None) -> bool:
@@ -238,85 +164,18 @@ def _save(trajectory: Trajectory, save: Path | None, save_network: Path | None) 
     return not any(failures)
 
 
-def descent_from(
-    method: Method,
-    *,
-    lr: float,
-    iterations: int | None,
-    batch: int,
-    seed: int,
-    until: str | None,
-) -> AbstractSolver:
-    """The descent asked for, with its settings."""
-    if iterations is None:
-        end = _as_time(until)
-        if end is None:
-            raise InvalidInputError(f"`--iterations` must be given with --method {method.value}, or --until TIME.")
-        iterations = max(1, round(end / lr)) if lr > 0 else 1
-    if method is Method.GD:
-        from reluflow.dynamics.descent.gradient_descent import GradientDescent
-
-        return GradientDescent(lr=lr, iterations=iterations)
-    from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
-
-    return StochasticGradientDescent(lr=lr, batch=batch, iterations=iterations, seed=seed)
-
-
-def _rule(until: str | None, method: Method, problem: TrainingProblem) -> AbstractStoppingRule:
-    """The stopping rule asked for; by default the flow runs to its limit and descent through its iterations."""
-    from reluflow.dynamics.stopping import Aligned, AtTime, Exhausted, Stationary
-    from reluflow.endings.levelling import end_of_training
-
-    rules: dict[str, AbstractStoppingRule] = {
-        "stationary": Stationary(),
-        "aligned": Aligned(),
-        "direction": end_of_training(problem),
-    }
-    if until is None and method is not Method.FLOW:
-        return Exhausted()
-    if until is None:
-        return end_of_training(problem)
-    if until == "direction":
-        problem.refuse_variant("`--until direction`", "take stationary or a time.")
-    if until == "direction" and not problem.loss.is_classification:
-        raise InvalidInputError(f"`--until direction` needs a classification loss, got {problem.loss.name}.")
-    if until in rules:
-        return rules[until]
-    end = _as_time(until)
-    if end is None:
-        raise InvalidInputError(f"`--until` must be stationary, aligned, direction or a positive time, got {until!r}.")
-    return AtTime(end)
-
-
-def _known_end(
-    until: str | None, horizon: float | None, method: Method, lr: float, iterations: int | None
-) -> float | None:
+def _known_end(experiment: Experiment) -> float | None:
     """The time at which the run ends at the latest, for the progress bar; None where it ends by itself."""
-    ends = [end for end in (_as_time(until), horizon) if end is not None]
-    if method is not Method.FLOW and iterations is not None:
-        ends.append(lr * iterations)
+    ends = [end for end in (experiment.end_time, experiment.horizon) if end is not None]
+    if experiment.method != "flow" and experiment.iterations is not None:
+        ends.append(experiment.lr * experiment.iterations)
     return min(ends, default=None)
 
 
-def _as_time(text: str | None) -> float | None:
-    try:
-        value = float(text) if text is not None else np.nan
-    except ValueError:
-        return None
-    return value if np.isfinite(value) and value > 0 else None
-
-
-def requested_times(text: str) -> list[float]:
-    """Numbers separated by commas."""
-    try:
-        return [float(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        raise InvalidInputError(f"`--times` must be numbers separated by commas, got {text!r}.") from None
-
-
 def _as_json(trajectory: Trajectory, limit: CertifiedLimit) -> dict[str, Any]:
-    certificate = limit.certificate
+    certificate, classes = limit.certificate, trajectory.problem.dataset.classes
     return {
+        **({} if classes is None else {"classes": list(classes)}),
         "outcome": trajectory.outcome.code,
         "time": trajectory.time,
         "log_time": trajectory.log_time,
@@ -349,7 +208,7 @@ def _as_json(trajectory: Trajectory, limit: CertifiedLimit) -> dict[str, Any]:
 
 
 def _snapshot(snapshot: Snapshot) -> dict[str, Any]:
-    """w and a with the scale included; their logarithm apart where they do not fit a double."""
+    """w and a (v of several outputs) with the scale included; their logarithm apart where they do not fit a double."""
     network = snapshot.network
     factor = np.exp(network.log_scale)
     return {
@@ -357,7 +216,8 @@ def _snapshot(snapshot: Snapshot) -> dict[str, Any]:
         "loss": snapshot.loss,
         "predictions": snapshot.outputs,
         "w": network.w * factor,
-        "a": network.a * factor,
+        **({"a": network.a * factor} if network.num_outputs == 1 else {"v": network.v * factor}),
+        **({} if network.b is None else {"b": network.b}),
         "log_scale": network.log_scale if factor == 0.0 else 0.0,
     }
 
@@ -378,7 +238,7 @@ def _print(trajectory: Trajectory, limit: CertifiedLimit, reason: str) -> None:
         )
     rows = [
         ("loss", number(trajectory.loss, 10)),
-        ("predictions", vector(trajectory.predictions, 8)),
+        predicted_row(trajectory.problem.dataset, trajectory.predictions),
         ("steps", f"{trajectory.steps} with {trajectory.force_evaluations} force evaluations"),
         ("crossings, slides", f"{trajectory.crossings}, {trajectory.slides}"),
         ("balancedness drift", number(trajectory.balancedness_drift, 3)),

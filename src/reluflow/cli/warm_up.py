@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 
-from reluflow.cli.arguments import JsonOption
+import click
+
+from reluflow.cli.arguments import json_option
 from reluflow.cli.output import print_json
 
 
-def command(*, json: JsonOption = False) -> None:
+@click.command()
+@json_option
+def command(*, json: bool) -> None:
     """Compile all numerical kernels now, on all cores, once per machine and version.
 
     Without it every command compiles what it needs when it first needs it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reluflow.found_papers import found_papers
-from reluflow.typesetting.picture_words import picture_lines
+from reluflow.viz.picture_words import picture_lines
 from reluflow.viz.style import DARK, GREEN, GREY, LIGHT, VERMILLION, house_style, new_figure, setting_title
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ VERDICTS: dict[bool | str | None, tuple[str, str, str]] = {
     ELSEWHERE: ("·", DARK, "for other labels"),
 }
 
-WIDTH, LINE, GAP, HEAD, FOOT = 7.0, 0.135, 0.05, 0.62, 0.1  # inches
+WIDTH, LINE, GAP, HEAD, FOOT = 7.0, 0.145, 0.06, 0.62, 0.1  # inches
 MARK, KEY, STATEMENT, MARGIN = 0.22, 0.38, 2.22, 6.85  # inches from the left; the last is a right edge
 STATEMENT_LETTERS = 70
 

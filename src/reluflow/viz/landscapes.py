@@ -121,7 +121,7 @@ def _draw_surface(axes: Any, landscape: Landscape, x_label: str, y_label: str) -
     axes.set_title(landscape.title, y=0.98)
     axes.set_xlabel(x_label, labelpad=-5)
     axes.set_ylabel(y_label, labelpad=-3)
-    axes.set_zlabel("loss", labelpad=-14)
+    axes.set_zlabel("loss", labelpad=-7)
     axes.tick_params(labelsize=6.0, pad=-3)
     axes.locator_params(nbins=4)
     axes.set_zticklabels([])  # only the shape matters

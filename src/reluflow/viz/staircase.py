@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reluflow.jump_process.comparison import FlowAtScale
-from reluflow.jump_process.process import JumpProcess
+from reluflow.vanishing_scale.comparison import FlowAtScale
+from reluflow.vanishing_scale.process import JumpProcess
 from reluflow.viz.style import BLUE, DARK, GREY, LIGHT, ORANGE, SKY, dataset_title, house_style, new_figure
 
 if TYPE_CHECKING:

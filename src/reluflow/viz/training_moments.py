@@ -1,4 +1,4 @@
-"""Moments of one run, a row each: the function over one input on the left, the neurons by direction on the right."""
+"""Moments of one run, a row each: the function over one input, and the neurons by direction on two radial axes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 HOLE = -0.2  # the radial origin, in units of the outer circle: neurons of norm 0 stand on an inner circle
 CROWDED = 2_000  # more stars than this are drawn small
-WIDTH, ROW, TOP, FOOT = 7.0, 2.55, 0.35, 0.55  # inches
+WIDTH, ROW, TOP, FOOT = 10.2, 2.55, 0.5, 0.55  # inches
+LEFT, MIDDLE, RIGHT = 0.7, 4.35, 7.25  # inches from the left edge to the three columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +97,9 @@ class Backdrop:
 def plot_training_moments(moments: Sequence[TrainingMoment], backdrop: Backdrop, *, title: str = "") -> Figure:
     """Draw one row per moment, in the convention of Boursier & Flammarion's figures.
 
-    On the right every neuron is a star at angle atan2(w2, w1) and radius |w|, from 0 on the inner circle to the
-    moment's own largest |w|, written there, on the outer one; filled for a > 0, open for a < 0.
+    Every neuron is a star at angle atan2(w2, w1) and radius |w|, 0 on the inner circle; filled for a > 0, open for
+    a < 0. The outer circle is the largest |w|, written there: of the moment in the middle column, where directions are
+    seen, and of all moments in the right one, where growth is.
 
     References
     ----------
@@ -107,22 +109,26 @@ def plot_training_moments(moments: Sequence[TrainingMoment], backdrop: Backdrop,
     if not moments:
         raise InvalidInputError("`moments` must hold at least one moment, got none.")
     height = TOP + ROW * len(moments) + FOOT
+    largest = max(relative_norms(np.asarray(moment.w, dtype=np.float64))[1] for moment in moments)
     with house_style():
         from matplotlib.projections.polar import PolarAxes
 
         figure = new_figure(WIDTH, height)
         for row, moment in enumerate(moments):
             bottom = (height - TOP - ROW * (row + 1)) / height
-            left = figure.add_axes((0.1, bottom + 0.42 / height, 0.42, (ROW - 0.75) / height))
-            right = figure.add_axes(
-                (0.6, bottom + 0.24 / height, (ROW - 0.48) / WIDTH, (ROW - 0.48) / height), projection="polar"
-            )
+            left = figure.add_axes((LEFT / WIDTH, bottom + 0.42 / height, 3.0 / WIDTH, (ROW - 0.75) / height))
             draw_function(left, moment, backdrop, line)
             left.set_title(moment.title, fontsize=9, parse_math=False)
             if row == len(moments) - 1:
                 left.set_xlabel("input $x$")
-            assert isinstance(right, PolarAxes)
-            draw_neurons(right, moment, backdrop)
+            for place, radius in ((MIDDLE, None), (RIGHT, largest)):
+                box = (place / WIDTH, bottom + 0.24 / height, (ROW - 0.48) / WIDTH, (ROW - 0.48) / height)
+                axes = figure.add_axes(box, projection="polar")
+                assert isinstance(axes, PolarAxes)
+                draw_neurons(axes, moment, backdrop, outer=radius)
+                if row == 0:
+                    words = "neurons, own radial axis" if radius is None else "neurons, one axis for all"
+                    axes.set_title(words, fontsize=9, pad=9)
         figure.legend(
             handles=_entries(moments, backdrop), loc="lower center", bbox_to_anchor=(0.5, 0.0), ncols=4, fontsize=7.5
         )
@@ -152,12 +158,16 @@ def draw_function(
     return curve, other
 
 
-def draw_neurons(axes: PolarAxes, moment: TrainingMoment, backdrop: Backdrop) -> PathCollection:
-    """The neurons of a moment in polar axes, scaled to the largest of them."""
+def draw_neurons(
+    axes: PolarAxes, moment: TrainingMoment, backdrop: Backdrop, *, outer: float | None = None
+) -> PathCollection:
+    """The neurons of a moment in polar axes, whose outer circle is |w| = `outer`, by default the largest of them."""
     w, a = np.asarray(moment.w, dtype=np.float64), np.asarray(moment.a, dtype=np.float64)
     if w.ndim != 2 or w.shape[1] != 2 or a.shape != w.shape[:1]:
         raise InvalidInputError(f"`w` must have shape (m, 2) and `a` shape (m,), got {w.shape} and {a.shape}.")
     radii, largest = relative_norms(w)
+    if outer is not None and outer > 0.0:
+        radii, largest = radii * largest / outer, outer
     is_crowded = len(a) > CROWDED
     stars = axes.scatter(  # all at once, in the neurons' own order, so that neither sign lies on top
         angles_of(w),
