@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: study lab test test-all lint format docs bench clean help
+.PHONY: study lab test test-fast test-all coverage lint format docs bench clean help
 
 study: $(VENV)/.ready-viz       ## set up and study the three-point dataset
 	$(BIN)/reluflow study three-points --out out/three-points
@@ -14,8 +14,14 @@ lab: $(VENV)/.ready-lab         ## set up and open the laboratory in the browser
 test: $(VENV)/.ready-test       ## set up and run the tests (the long ones excepted)
 	$(BIN)/python -m pytest -q -n 2
 
+test-fast: $(VENV)/.ready-test  ## the inner loop: under a minute once kernels are compiled; no browser, documents, papers, sweeps
+	$(BIN)/python -m pytest -q -n 2 -m "not slow and not thorough"
+
 test-all: $(VENV)/.ready-test   ## run every test
 	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
+
+coverage: $(VENV)/.ready-dev    ## run the tests and measure which lines they reach (machine code is not seen)
+	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=term:skip-covered --cov-report=xml
 
 lint: $(VENV)/.ready-dev        ## ruff, the type checker, the import direction
 	$(BIN)/ruff check src tests benchmarks

@@ -68,7 +68,7 @@ def lab(clone: Path, environment: dict[str, str]) -> float:
     """From starting the laboratory to the first whole exact run, asked for over the page's own socket."""
     from websockets.sync.client import connect
 
-    from reluflow.web.wire import unpack
+    from reluflow.lab.wire import unpack
 
     began = time.perf_counter()
     command = reluflow("lab", "--no-browser")

@@ -19,8 +19,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from web.conftest import ARGUMENTS
-from web.running import start_laboratory, stop
+from lab.conftest import ARGUMENTS
+from lab.running import start_laboratory, stop
 
 MOVES = 200
 

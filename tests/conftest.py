@@ -30,6 +30,24 @@ def rng():
     return np.random.default_rng(20240117)
 
 
+# left out of `make test-fast`: whole commands, pictures, pages, processes, papers, documents
+THOROUGH = (
+    "bench", "cli", "deep", "docs", "estimators", "lab", "papers", "learning_rates", "study", "sweep",
+    "vanishing_scale", "viz", "workers", "test_after_run.py", "test_documents.py", "test_front_door.py",
+    "test_notebooks.py", "test_solver_contract.py", "test_stopping_contract.py", "test_found_papers.py",
+    "test_any_problem.py", "test_audit.py", "test_equivariance.py", "test_scan.py", "test_errata.py",
+    "test_flow_published_runs.py", "test_flow_agreement.py", "test_limit.py", "test_takeover.py", "test_wheel.py",
+    "test_mnist.py",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what `make test-fast` leaves out, by folder or file; doctests that need a run are few and stay."""
+    for item in items:
+        if set(item.path.parts) & set(THOROUGH) and "tests" in item.path.parts:
+            item.add_marker(pytest.mark.thorough)
+
+
 def pytest_sessionstart(session):
     """Compile first where workers of pytest-xdist are about to be started: each of them would compile everything."""
     if not hasattr(session.config, "workerinput") and getattr(session.config.option, "numprocesses", None):

@@ -12,23 +12,23 @@ import numpy as np
 import pytest
 
 from reluflow.after_run import Stage, StageFailed
+from reluflow.certificates.limits.certified_limit import LimitIdentified
+from reluflow.certificates.limits.levelling import LevelledOff
+from reluflow.certificates.limits.undecided import limit_or_undecided
 from reluflow.cli.main import run as run_command
 from reluflow.data.registry import load
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
-from reluflow.endings.levelling import LevelledOff
-from reluflow.endings.limit import LimitIdentified
-from reluflow.endings.undecided import limit_or_undecided
-from reluflow.experiments.check import check, example_problem
+from reluflow.experiment import Experiment
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network, balanced_initialization
 from reluflow.study.story import study
-from reluflow.study.worker_family import StudyTask
+from reluflow.study.task import StudyTask
 from reluflow.study.workers import ProcessWorkers, SerialWorkers
-from reluflow.sweep.case import Case
 from reluflow.sweep.measures import as_measures
 from reluflow.sweep.worker import compute
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 
@@ -63,12 +63,12 @@ def command(capsys):
 
 
 TRAIN_STAGES = [
-    ("reluflow.endings.undecided:certified_limit", "Certifying the end of the run", 0),
+    ("reluflow.certificates.limits.undecided:certified_limit", "Certifying the end of the run", 0),
     ("reluflow.certificates.certify:stationarity", "Certifying the end of the run", 0),
     ("reluflow.dynamics.train:find_phases", "Naming the phases", 0),
-    ("reluflow.dynamics.flow.flow_run:FlowRun.limit", "Polishing the end point", 0),
-    ("reluflow.dynamics.flow.flow_run:FlowRun.balancedness_drift", "Measuring the drift of balancedness", 0),
-    ("reluflow.dynamics.flow.branching:branching_of", "Running the flow again", 0),
+    ("reluflow.dynamics.event_driven.flow_run:FlowRun.limit", "Polishing the end point", 0),
+    ("reluflow.dynamics.event_driven.flow_run:FlowRun.balancedness_drift", "Measuring the drift of balancedness", 0),
+    ("reluflow.dynamics.branching:branching_of", "Running the flow again", 0),
     ("reluflow.dynamics.checkpoint:Checkpoint.remove", "Keeping the checkpoint up to date", 0),
     ("reluflow.dynamics.storage:save_trajectory", "Saving the trajectory", 2),
     ("reluflow.network:write_network", "Saving the network", 2),
@@ -95,7 +95,7 @@ def test_train_keeps_the_run(command, monkeypatch, tmp_path, place, stage, statu
 def test_an_undecided_limit_has_every_key_of_a_limit_and_says_why(command, monkeypatch):
     words = ["train", "three-points", "--width", 5, "--until", 8]
     _, whole, _ = command(*words, "--json")
-    make_fail(monkeypatch, "reluflow.endings.undecided:certified_limit")
+    make_fail(monkeypatch, "reluflow.certificates.limits.undecided:certified_limit")
     status, answer, said = command(*words, "--json")
     assert status == 0
     assert set(answer["limit"]) == set(whole["limit"])
@@ -123,7 +123,7 @@ def test_an_interruption_that_compiled_code_wraps_comes_through():
 def test_a_failure_is_a_warning_in_python(monkeypatch):
     problem = TrainingProblem(load("three-points"), SquareLoss(), Network([[0.1, 0.8]], [0.8]))
     trajectory = train(problem, EventDrivenFlow(), until=1.0)
-    make_fail(monkeypatch, "reluflow.endings.undecided:certified_limit")
+    make_fail(monkeypatch, "reluflow.certificates.limits.undecided:certified_limit")
     with pytest.warns(StageFailed, match="Certifying the end of the run failed"):
         limit = limit_or_undecided(trajectory)
     assert not limit.is_proof
@@ -134,8 +134,8 @@ def test_a_failure_is_a_warning_in_python(monkeypatch):
 @pytest.mark.parametrize(
     ("rule", "place"),
     [
-        (LimitIdentified(), "reluflow.endings.limit:nearest_direction"),
-        (LevelledOff(), "reluflow.endings.levelling:is_acted_on"),
+        (LimitIdentified(), "reluflow.certificates.limits.certified_limit:nearest_direction"),
+        (LevelledOff(), "reluflow.certificates.limits.levelling:is_acted_on"),
     ],
 )
 def test_a_stopping_rule_that_cannot_certify_does_not_end_the_run(monkeypatch, rule, place):
@@ -148,7 +148,7 @@ def test_a_stopping_rule_that_cannot_certify_does_not_end_the_run(monkeypatch, r
 
 
 STUDY_STAGES = [
-    ("reluflow.endings.undecided:certified_limit", "Certifying the end of the run", 0),
+    ("reluflow.certificates.limits.undecided:certified_limit", "Certifying the end of the run", 0),
     ("reluflow.study.flow_story:_at_phase_ends", "Finding the networks at the ends of the phases", 0),
     ("reluflow.study.plan:neuron_groups", "Grouping the neurons of the run", 0),
     ("reluflow.study.plan:Repetitions.begin", "Planning the repetitions of the run", 0),
@@ -176,7 +176,7 @@ def test_a_study_keeps_its_run(command, monkeypatch, tmp_path, place, stage, sta
 
 
 def test_nothing_is_said_of_the_margin_of_an_undecided_direction(monkeypatch):
-    make_fail(monkeypatch, "reluflow.endings.undecided:certified_limit")
+    make_fail(monkeypatch, "reluflow.certificates.limits.undecided:certified_limit")
     with pytest.warns(StageFailed, match=ERROR):
         found = study(load("min-toy"), width=8, seeds=0, theorems=())
     words = " ".join(found.verdict())
@@ -215,7 +215,7 @@ def fragile(trajectory):
 
 def test_a_case_of_a_sweep_keeps_the_measures_that_could_be_taken():
     """One measure that failed took the loss and the outcome of the run with it."""
-    case = Case("three-points", width=5)
+    case = Experiment("three-points", width=5)
     record = compute(case, "", (), as_measures(["outcome", fragile, "loss"]))
     assert record.status == "failed"
     assert record.measures[:2] == ("stationary", None)

@@ -65,6 +65,7 @@ RUN = [line for line in LINES if line not in MINUTES and not any(word in line fo
 def test_commands_run(line, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("network.csv").write_text("w1,w2,a\n0.1,0.8,0.8\n")
+    Path("run.toml").write_text('data = "three-points"\nwidth = 20\n')
     Path("mine.csv").write_text("x1,x2,y\n1,0.2,1\n0.4,1,1\n-1,0.3,-1\n")
     Path("data.csv").write_text("a,b,c,y\n1,2,3,0.5\n-1,0.5,2,1.5\n0.25,-2,1,0.25\n")
     shutil.copy(ROOT / "tests" / "network" / "fixtures" / "hidden_bias.pt", "net.pt")
@@ -76,7 +77,7 @@ def test_commands_run(line, tmp_path, monkeypatch, capsys):
         "THEOREM": "boursier2024:lemma1",
     }
     words = [stand_ins.get(word, word) for word in words]
-    if words in (["check"], ["diagnose"], ["certify"], ["extremal"], ["align"], ["train"], ["margin"]):
+    if words in (["check"], ["diagnose"], ["certify"], ["extremal"], ["align"], ["train"], ["margin"], ["step-size"]):
         words.append("--help")  # the command is spoken of, not called
     if words[:2] in (["sweep", "status"], ["sweep", "diagram"]) and len(words) > 2:
         words.append("--help")  # these need a folder that is there, or minutes

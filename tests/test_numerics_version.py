@@ -3,7 +3,7 @@
 import pytest
 
 from reluflow import numerics_version
-from reluflow.experiments.store import ResultStore
+from reluflow.papers.store import ResultStore
 from reluflow.sweep.case import Case
 from reluflow.sweep.training import finished_run
 

@@ -43,3 +43,34 @@ def binary_label_error(labels: FloatArray) -> InvalidInputError:
         f"`y` must hold only the labels -1 and 1 for a classification loss, got {first:g}{hint}; "
         "the square loss takes any labels."
     )
+
+
+def class_label_error(labels: FloatArray) -> InvalidInputError:
+    """The refusal of labels that the softmax loss cannot take."""
+    if labels.ndim != 1:
+        return InvalidInputError(
+            f"`y` must hold one class per sample for the softmax loss, got rows of {labels.shape[-1]} numbers; "
+            "the square loss takes them, and indicator rows (one-hot) become classes by `Dataset(..., classes=...)`."
+        )
+    if np.all(np.abs(labels) == 1.0):
+        return InvalidInputError(
+            "`y` must hold classes 0, ..., K - 1 for the softmax loss, got the labels -1 and 1; "
+            "`dataset.with_class_indices()` makes them the classes 0 and 1."
+        )
+    return InvalidInputError(
+        f"`y` must hold classes for the softmax loss, got numbers such as {labels[0]:g}; "
+        "`dataset.with_class_indices()` makes every distinct number a class."
+    )
+
+
+def several_class_error(loss: str, num_classes: int, *, is_classification: bool) -> InvalidInputError:
+    """The refusal of classes that a loss of one output cannot take."""
+    if is_classification:
+        return InvalidInputError(
+            f"`loss` must be softmax for the {num_classes} classes of `dataset`, got {loss}, which takes labels -1 and "
+            "1; `dataset.one_against_rest(name)` makes one class 1 and the others -1."
+        )
+    return InvalidInputError(
+        f"`loss` must be softmax for the {num_classes} classes of `dataset`, got {loss}, which fits numbers; "
+        "`dataset.with_one_hot_targets()` makes every class a row of 0s with a 1."
+    )

@@ -42,10 +42,9 @@ class ThreadTeam:
 
 @contextmanager
 def at_most_threads(number: int | None) -> Iterator[None]:
-    """Share work between so many threads at most within; None: as many as there are."""
+    """Share work between so many threads at most within; None: as many as without."""
     before = numba.get_num_threads()
-    most = int(vars(numba.config)["NUMBA_NUM_THREADS"])
-    numba.set_num_threads(min(number or most, most))
+    numba.set_num_threads(min(number or before, before))
     try:
         yield
     finally:

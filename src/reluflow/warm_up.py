@@ -11,25 +11,18 @@ from types import ModuleType
 
 from reluflow.certificates.backends import active_set_kernel, coordinate_descent_kernel
 from reluflow.compilation.parallel import Progress, compile_kernels
+from reluflow.dynamics.collocation import neuron_path_kernels, output_kernels, sliding_kernels, tangent_kernels
+from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.descent import cone_group_kernels, descent_kernels, grouped_descent_kernels
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
-from reluflow.dynamics.flow import (
-    carrying_kernels,
-    crossing_kernels,
-    flow_kernels,
-    grouped_neurons_kernels,
-    neuron_path_kernels,
-    output_kernels,
-    sliding_kernels,
-    step_kernels,
-    tangent_kernels,
-)
-from reluflow.dynamics.flow.collocation import CollocationFlow
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven import carrying_kernels, crossing_kernels, grouped_neurons_kernels, step_kernels
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.shared import flow_kernels
 from reluflow.dynamics.solver import AbstractSolver
 from reluflow.geometry import alignment_kernels, ascent_kernels, cone_kernels, subgradient_kernels
 from reluflow.geometry.boundary import decision, minimum_norm
+from reluflow.learning_rates import watched_descent_kernels
 from reluflow.losses import AbstractLoss
 
 
@@ -50,6 +43,7 @@ class Work(Enum):
     GROUPED_DESCENT = (cone_group_kernels, grouped_descent_kernels)
     ALIGNMENT = (alignment_kernels,)
     EXTREMAL_VECTORS = (ascent_kernels, cone_kernels, subgradient_kernels)
+    STEP_SIZE = (watched_descent_kernels,)
     CERTIFICATES = (active_set_kernel, coordinate_descent_kernel, minimum_norm)
 
     @property

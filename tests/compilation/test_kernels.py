@@ -15,7 +15,7 @@ from reluflow.compilation import parallel
 from reluflow.compilation.clock import compiling_seconds, computing_time
 from reluflow.compilation.kernel import KERNELS
 from reluflow.compilation.signature import called_by, signature_of
-from reluflow.dynamics.flow import neuron_path_kernels
+from reluflow.dynamics.collocation import neuron_path_kernels
 from reluflow.warm_up import Work, warm_up
 
 
@@ -47,7 +47,7 @@ def test_callees_are_found_through_modules_and_inlined_functions_and_not_by_the_
     }
     assert {"decide", "orthonormalise", "boost"} <= names  # `decision.decide`, within the inlined `flow_neuron`
     assert "_flow_neurons" not in names
-    dot = KERNELS["reluflow.dynamics.flow.sliding_kernels:dot"]
+    dot = KERNELS["reluflow.dynamics.collocation.vector_kernels:dot"]
     assert called_by(dot.py_func) == []
 
 
@@ -57,14 +57,16 @@ def test_nearly_every_kernel_declares_its_types():
     files = {module.__name__ for work in Work for module in work.modules}
     ours = {name: kernel for name, kernel in KERNELS.items() if name.partition(":")[0] in files}
     open_ones = [name for name, kernel in ours.items() if signature_of(kernel.py_func) is None]
-    assert open_ones == ["reluflow.dynamics.flow.output_kernels:add_changed_outputs"]  # single precision
+    assert open_ones == ["reluflow.dynamics.collocation.output_kernels:add_changed_outputs"]  # single precision
 
 
 _RUNS = """
 import numba.core.event, sys
 import numpy as np
 from reluflow import CollocationFlow, EventDrivenFlow, GradientDescent, LogisticLoss, SquareLoss, TrainingProblem
-from reluflow import align, balanced_initialization, certified_limit, extremal_vectors, load, train
+from reluflow import balanced_initialization, certified_limit, load, train
+from reluflow.geometry.alignment import align
+from reluflow.geometry.extremal import extremal_vectors
 from reluflow.dynamics import GroupedGradientDescent
 
 compiled = []

@@ -14,7 +14,6 @@ import pytest
 
 from reluflow.papers.pages import page_name
 from reluflow.papers.registry import all_entries
-from reluflow.typesetting.tokens import GREEK
 
 markdown = pytest.importorskip("markdown")
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +22,28 @@ SOURCES = sorted(path for path in DOCS.rglob("*.md"))
 HTML = """a abbr article aside b blockquote body br button circle code dd del details div dl dt em figcaption figure
 footer form g h1 h2 h3 h4 h5 h6 head header hr html i iframe img input kbd label li link main meta nav ol p path pre
 rect s script section small span strong style sub summary sup svg table tbody td th thead title tr ul use"""
-MATHML = "math mfrac mi mn mo mover mrow mspace msqrt msub msubsup msup mtext munderover"
+MATHML = "math mfrac mi mn mo mover mrow mspace msqrt mstyle msub msubsup msup mtext munder munderover"
+GREEK = [
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "eps",
+    "eta",
+    "theta",
+    "kappa",
+    "lambda",
+    "mu",
+    "nu",
+    "xi",
+    "pi",
+    "rho",
+    "sigma",
+    "tau",
+    "phi",
+    "psi",
+    "omega",
+]
 KNOWN = {*HTML.split(), *MATHML.split()}
 # a name with an index or a power, an inner product, a raised or signed thing of any kind
 UNSET = re.compile(
@@ -72,7 +92,7 @@ def problems_of(page: str) -> list[str]:
 
 
 def rendered(source: str) -> str:
-    extension = load_hook("plain_mathematics").PlainMathematics()
+    extension = load_hook("formulas").Formulas()
     names = ["admonition", "attr_list", "md_in_html", "tables", "fenced_code"]
     return markdown.markdown(source, extensions=[*names, extension])
 
@@ -96,11 +116,11 @@ def test_every_row_of_a_table_has_the_cells_of_its_heading(path):
 
 
 def test_the_check_sees_what_it_is_for():
-    """Without the extension the inner product is gone and the sum is unset; both are seen."""
+    """Without dollars the inner product is gone and the sum is unset; both are seen."""
     plain = markdown.markdown("h(x) = sum_j a_j max(0, <w, x>)")
     assert any("unknown tag <w" in problem for problem in problems_of(plain))
     assert any("unset" in problem for problem in problems_of(plain))
-    assert problems_of(rendered("h(x) = sum_j a_j max(0, <w, x>)")) == []
+    assert problems_of(rendered(r"$h(x) = \sum_j a_j \max(0, \langle w, x\rangle)$")) == []
     for left in ("phi(<x, w^→);", "(pi +- theta)", "scale^(2u)", "exp(-nL)", "alpha + int beta u"):
         assert problems_of(f"<p>{left.replace('<', '&lt;')}</p>"), left
 
@@ -147,7 +167,7 @@ def test_parameters_described_together_keep_their_own_types(tmp_path):
 
 def test_tables_code_and_links_are_left_alone():
     page = rendered(
-        "| \\|w_j\\| | `a_j \\| b` |\n| --- | --- |\n| [x_1](x_1.md) | <b>bold</b> |\n\n    code_here = 1\n"
+        "| $\\vert w_j\\vert$ | `a_j \\| b` |\n| --- | --- |\n| [x_1](x_1.md) | <b>bold</b> |\n\n    code_here = 1\n"
     )
     assert page.count("<td>") == 2
     assert page.count("<th>") == 2
@@ -166,7 +186,7 @@ def test_a_number_of_a_table_stays_on_one_line():
 
 
 def test_a_block_of_formulas_stands_alone():
-    page = rendered("and\n\n    dw/dt = a D,    da/dt = <w, D>,\n\nso")
+    page = rendered("and\n\n$$\ndw/dt = a D\nda/dt = \\langle w, D\\rangle\n$$\n\nso")
     assert page.count("<math") == 2
     assert 'class="formulas"' in page
 

@@ -14,18 +14,18 @@ from reluflow.arrays import FloatArray
 from reluflow.bench.benchmark import Benchmark, Timing, best_time
 from reluflow.bench.general_solvers import diffrax_end, scipy_end
 from reluflow.certificates.direction import ignored_samples
+from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
 from reluflow.data.dataset import Dataset
 from reluflow.data.mnist import has_full_mnist, mnist_pair
 from reluflow.data.registry import load
+from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.flow.collocation import CollocationFlow
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Check, Exhausted, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Trajectory
-from reluflow.endings.limit import LimitIdentified, certified_limit
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss, loss_named
 from reluflow.network import Network
@@ -194,7 +194,7 @@ def whole_mnist_on_gpu() -> list[Timing]:
 def _has_accelerator() -> bool:
     if find_spec("jax") is None:
         return False
-    from reluflow.dynamics.flow.device_products import accelerator  # JAX is an extra
+    from reluflow.dynamics.collocation.device_products import accelerator  # JAX is an extra
 
     try:
         accelerator()

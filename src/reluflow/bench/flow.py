@@ -13,7 +13,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime, Exhausted
 from reluflow.dynamics.train import train

@@ -21,6 +21,7 @@ from typing import Any
 
 from reluflow.compilation.kernel import KERNELS
 from reluflow.compilation.signature import called_by, signature_of
+from reluflow.workers.starting import available_cores
 
 Progress = Callable[[int, int], None]  # kernels done, kernels in all
 _STOP_SECONDS = 5.0
@@ -55,13 +56,19 @@ def compile_kernels(
     missing = [name for name in wanted if not records.has(name)]
     if not missing:
         return 0
-    done = _compile_in_processes({name: wanted[name] for name in missing}, on_progress, processes or _num_cores())
+    done = _compile_in_processes({name: wanted[name] for name in missing}, on_progress, processes or available_cores())
     records.add(done)
     return len(done)
 
 
-def _num_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def load_compiled(modules: Iterable[ModuleType]) -> None:
+    """Load the kernels of some modules, and those they call, as far as they are known to be in the cache."""
+    files = {module.__name__ for module in modules}
+    wanted = _with_callees(name for name in KERNELS if name.partition(":")[0] in files)
+    records = _Records(wanted)
+    for name in wanted:
+        if records.has(name):
+            KERNELS[name].compile(signature_of(KERNELS[name].py_func))
 
 
 def _with_callees(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -106,8 +113,8 @@ def _compile_in_processes(
     """Hand the kernels out, and return those that were compiled."""
     costs = _costs(callees)
     waiting = sorted(callees, key=lambda name: -costs[name])
-    answers: SimpleQueue[tuple[_Worker, str]] = SimpleQueue()
-    workers = [_Worker(answers) for _ in range(min(processes, len(waiting)))]
+    answers: SimpleQueue[tuple[_Compiler, str]] = SimpleQueue()
+    workers = [_Compiler(answers) for _ in range(min(processes, len(waiting)))]
     idle, done, given = list(workers), [], 0
     try:
         if on_progress is not None:
@@ -138,10 +145,10 @@ def _compile_in_processes(
     return done
 
 
-class _Worker:
+class _Compiler:
     """A process that compiles one kernel after another; an empty answer says that it has died."""
 
-    def __init__(self, answers: SimpleQueue[tuple[_Worker, str]]) -> None:
+    def __init__(self, answers: SimpleQueue[tuple[_Compiler, str]]) -> None:
         command = [sys.executable, "-m", "reluflow.compilation.worker"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

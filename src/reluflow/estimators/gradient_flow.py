@@ -85,7 +85,7 @@ class _GradientFlowEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
     def _by_flow(self, problem: TrainingProblem) -> Trajectory:
         """The flow; where its steps do not suffice, descent takes over or a warning says so."""
-        from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+        from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 
         solver = EventDrivenFlow(rtol=self.rtol, max_steps=self.max_steps)
         trajectory = train(problem, solver, until=float(self.time))

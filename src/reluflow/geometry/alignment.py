@@ -203,16 +203,16 @@ def align(
     max_seconds: float = np.inf,
     progress: Progress = None,
 ) -> Alignment:
-    """Follow every neuron through the frozen-force flow to its end.
+    r"""Follow every neuron through the frozen-force flow to its end.
 
-    dw/dt = a D, da/dt = <w, D>, D = sum_k eta_k r_k x_k, with eta_k = 1 where <w, x_k> > 0, `leak` where < 0, and on
-    the boundary what the differential inclusion leaves: cross, slide (minimum norm), die, or, where both sides push
-    away, no unique continuation, which is reported as `open` and never chosen.
+    $dw/dt = a D$, $da/dt = \langle w, D\rangle$, $D = \sum_k \eta_k r_k x_k$, with $\eta_k = 1$ where
+    $\langle w, x_k\rangle > 0$, `leak` where it is negative, on the boundary what the differential inclusion leaves:
+    cross, slide (minimum norm), die, or, where both sides push away and nothing is chosen, be reported as `open`.
 
     Parameters
     ----------
     X, forces
-        Samples (n, d) and r_k = -c dl/dh(0, y_k), shape (n,): `loss.label_forces(y)`.
+        Samples (n, d) and $r_k = -c\, d\ell/dh(0, y_k)$, shape (n,): `loss.label_forces(y)`.
     w, a
         Neurons (m, d) and (m,), of any size: only (w, a) up to a positive factor matters.
     leak
@@ -308,9 +308,9 @@ def alignment_of(
     progress: Progress = None,
 ) -> Alignment:
     """`align` on a dataset with the forces that its labels exert at zero output."""
-    loss.check_labels(dataset.y)
-    forces = loss.label_forces(dataset.y)
-    return align(dataset.X, forces, w, a, leak=leak, max_seconds=max_seconds, progress=progress)
+    dataset.refuse_several_outputs("alignment")
+    loss.check_labels(dataset.y, dataset.classes)
+    return align(dataset.X, loss.label_forces(dataset.y), w, a, leak=leak, max_seconds=max_seconds, progress=progress)
 
 
 def align_until(

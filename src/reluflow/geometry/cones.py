@@ -84,11 +84,12 @@ def num_cones(n: int, d: int) -> int:
 
 
 def activation_cones(X: ArrayLike, *, open_only: bool = False, max_cones: int = DEFAULT_MAX_CONES) -> ActivationCones:
-    """Enumerate every nonempty activation cone of the samples.
+    r"""Enumerate every nonempty activation cone of the samples.
 
-    Cones are M_u = {w : sign <w, x_k> = u_k for all k}. The origin alone is not listed; when the samples do not
-    span R^d the cone u = 0 is their orthogonal complement and is. Samples that are parallel or antiparallel share a
-    hyperplane and are tied; dependent samples and samples of low rank are handled exactly.
+    Cones are the sets $M_u$ of all $w$ with $\operatorname{sign}\langle w, x_k\rangle = u_k$ for all $k$. The origin
+    alone is not listed; when the samples do not span $\mathbb{R}^d$ the cone $u = 0$ is their complement and is.
+    Samples that are parallel or antiparallel share a hyperplane and are tied; dependent samples and samples of low rank
+    are handled exactly.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def activation_cones(X: ArrayLike, *, open_only: bool = False, max_cones: int = 
 
     Notes
     -----
-    Visits the O(n^(r-1)) rays of the arrangement and merges the faces around each, r the rank of the samples; no
+    Visits the $O(n^{r-1})$ rays of the arrangement and merges the faces around each, $r$ the rank of the samples; no
     linear program is solved. In the plane the boundary angles are sorted instead.
 
     References

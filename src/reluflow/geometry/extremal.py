@@ -133,11 +133,11 @@ def extremal_vectors(
     max_seconds: float = np.inf,
     progress: Callable[[float], None] | None = None,
 ) -> ExtremalVectors:
-    """Enumerate the directions neurons can align with when the initialisation scale vanishes.
+    r"""Enumerate the directions neurons can align with when the initialisation scale vanishes.
 
-    A vector D != 0 is extremal if it is a subgradient of G on some cone M_u and lies in M_u or in -M_u:
-    D = sum_k eta_k r_k x_k with eta_k = 1 where <D, x_k> has sign `side`, leak where it has the other, and in
-    [leak, 1] where it is 0.
+    A vector $D \ne 0$ is extremal if it is a subgradient of $G$ on some cone $M_u$ and lies in $M_u$ or
+    in $-M_u$: $D = \sum_k \eta_k r_k x_k$ with $\eta_k = 1$ where $\langle D, x_k\rangle$ has sign `side`, leak where
+    it has the other, and in [leak, 1] where it is 0.
 
     Parameters
     ----------
@@ -177,7 +177,8 @@ def extremal_vectors(
     """
     dataset = as_dataset(dataset)
     chosen = loss_named(loss) if isinstance(loss, str) else loss
-    chosen.check_labels(dataset.y)
+    dataset.refuse_several_outputs("extremal vectors")
+    chosen.check_labels(dataset.y, dataset.classes)
     return extremal_vectors_of(
         dataset.X,
         chosen.label_forces(dataset.y),
@@ -222,6 +223,8 @@ def extremal_vectors_of(
         faces = arrangement_faces(directions.U)
         notes += faces.notes
         landings, dead = _landings(directions, coefficients, faces.signs, notes)
+        if rank < directions.basis.shape[1]:  # then the directions orthogonal to all samples are a cone too
+            dead += _dead_saddles([_land(directions, coefficients, np.zeros(m, dtype=np.int8), side=1)], coefficients)
         return _collect(directions, coefficients, leak, landings, dead, exact=True, notes=notes)
     settled = settled_signs(
         directions, coefficients, num_starts=num_starts, seed=seed, max_seconds=max_seconds, progress=progress
@@ -258,17 +261,25 @@ def _landings(
         for index in np.flatnonzero(np.abs(codes) == 1)
     ]
     dead = [_land(directions, coefficients, signs[index], side=1) for index in np.flatnonzero(codes == 2)]
-    slack = TIE * coefficients.scale
-    dead_saddles = [
-        landing for landing in dead if np.any(landing.normal_slopes > slack) and np.any(landing.normal_slopes < -slack)
-    ]
     num_on_boundary = int(np.count_nonzero(np.abs(codes) == 3))
     if num_on_boundary:
         notes.append(f"{num_on_boundary} cones have a subgradient on their boundary (Lemma 2 fails)")
     closest = float(np.min(distances[np.abs(codes) == 1], initial=np.inf))
     if closest < NEAR:
         notes.append(f"an extremal vector is within {closest:.1e} of a sample's hyperplane that it is not on")
-    return landings, dead_saddles
+    return landings, _dead_saddles(dead, coefficients)
+
+
+def _dead_saddles(faces: list[_Landing], coefficients: LineCoefficients) -> list[_Landing]:
+    """Those of the faces with D_u = 0 around which G takes both signs."""
+    slack = TIE * coefficients.scale
+    return [
+        face
+        for face in faces
+        if np.linalg.norm(face.projection) <= slack
+        and np.any(face.normal_slopes > slack)
+        and np.any(face.normal_slopes < -slack)
+    ]
 
 
 def _land(directions: DistinctDirections, coefficients: LineCoefficients, signs: SignArray, *, side: int) -> _Landing:

@@ -101,7 +101,8 @@ def general_position(
     Boursier & Flammarion (2024), Lemma 2 [boursier2024].
     """
     check_leak(leak)
-    loss.check_labels(dataset.y)
+    dataset.refuse_several_outputs("general position")
+    loss.check_labels(dataset.y, dataset.classes)
     forces = loss.label_forces(dataset.y)
     idle = np.flatnonzero(forces == 0)
     found = smallest_subset_singular_value(dataset.X, max_subsets=max_subsets)

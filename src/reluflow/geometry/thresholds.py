@@ -141,7 +141,8 @@ def alignment_constants(
     """
     from reluflow.geometry.subgradient_kernels import face_constants
 
-    loss.check_labels(dataset.y)
+    dataset.refuse_several_outputs("the scales of alignment")
+    loss.check_labels(dataset.y, dataset.classes)
     check_leak(leak)
     directions = distinct_directions(dataset.X)
     expected = num_faces(*directions.U.shape)
@@ -192,7 +193,8 @@ def subgradient_range(
     """
     from reluflow.geometry.subgradient_kernels import gradient_range
 
-    loss.check_labels(dataset.y)
+    dataset.refuse_several_outputs("the scales of alignment")
+    loss.check_labels(dataset.y, dataset.classes)
     check_leak(leak)
     directions = distinct_directions(dataset.X)
     if num_faces(*directions.U.shape) > max_cones:

@@ -8,7 +8,7 @@ import numpy as np
 # height over a wall, of the neuron's norm; the distance of two unit samples. A sum over a few thousand samples, carried
 # through a chain of boosts of norm 10, is off by up to 1e-13; what data and forces mean is larger by many orders.
 # It decides what a neuron at a wall does. Other small numbers are about other things: `arrangement.TIE` about samples
-# as they are given; those beside the solvers in `dynamics/flow` about where a path meets a wall, which a root of a
+# as they are given; those beside the solvers in `dynamics` about where a path meets a wall, which a root of a
 # polynomial tells to its last digits, and about what is left of a normal that others span.
 ROUNDING = 1e-12
 

@@ -1,0 +1,49 @@
+"""The names of this package; `lazy_loader` reads them from here, and so do type checkers."""
+
+from .certificates.hard_margin import linear_separator as linear_separator
+from .certificates.kkt import kkt_certificate as kkt_certificate
+from .certificates.limits.certified_limit import LimitIdentified as LimitIdentified
+from .certificates.limits.certified_limit import certified_limit as certified_limit
+from .certificates.limits.levelling import end_of_training as end_of_training
+from .certificates.minimum_norm_network import minimum_norm_network as minimum_norm_network
+from .certificates.problem_certificates import certify as certify
+from .certificates.problem_certificates import network_margin as network_margin
+from .data.dataset import Dataset as Dataset
+from .data.files import read_dataset as read_dataset
+from .data.files import write_dataset as write_dataset
+from .data.given import as_dataset as as_dataset
+from .data.registry import load as load
+from .data.registry import registered_datasets as registered_datasets
+from .dynamics.branching import branching_of as branching_of
+from .dynamics.collocation.collocation_flow import CollocationFlow as CollocationFlow
+from .dynamics.descent.gradient_descent import GradientDescent as GradientDescent
+from .dynamics.event_driven.event_driven_flow import EventDrivenFlow as EventDrivenFlow
+from .dynamics.flow_choice import choose_flow as choose_flow
+from .dynamics.keep import Keep as Keep
+from .dynamics.problem import TrainingProblem as TrainingProblem
+from .dynamics.train import train as train
+from .experiment.experiment import Experiment as Experiment
+from .geometry.cones import activation_cones as activation_cones
+from .lab.widget import lab_widget as lab_widget
+from .learning_rates.step_size import step_size as step_size
+from .losses.exponential import ExponentialLoss as ExponentialLoss
+from .losses.logistic import LogisticLoss as LogisticLoss
+from .losses.softmax import SoftmaxLoss as SoftmaxLoss
+from .losses.square import SquareLoss as SquareLoss
+from .network.initialization import balanced_initialization as balanced_initialization
+from .network.initialization import dominated_initialization as dominated_initialization
+from .network.initialization import unbalanced_initialization as unbalanced_initialization
+from .network.network import Network as Network
+from .study.network_assessment import NetworkAssessment as NetworkAssessment
+from .study.network_assessment import assess as assess
+from .study.network_assessment import whereabouts as whereabouts
+from .study.story import study as study
+from .sweep.run import sweep as sweep
+from .theory.check import check as check
+from .theory.diagnosis import diagnose as diagnose
+from .theory.registry import theorem_named as theorem_named
+from .vanishing_scale.alignment_phase import align as align
+from .vanishing_scale.alignment_phase import extremal_vectors as extremal_vectors
+from .vanishing_scale.forecast import forecast as forecast
+
+__version__: str
