@@ -19,6 +19,7 @@ from reluflow.dynamics.event_driven.tuning import (
     FIRST_RAPIDITY,
     GROW,
     MOST_IDLE_STEPS,
+    OUTPUT_ERROR,
     SAFETY,
     SHRINK,
     STEP_SHARE,
@@ -57,7 +58,7 @@ class FlowRun(AbstractRun):
         self._state = FlowState(problem, self.recorder, ridge)
         self._light = LightCrossers(self._state, self.recorder, tolerance=self._tolerance)
         self._has_changed()
-        self._state.output_error = rtol
+        self._state.output_error = OUTPUT_ERROR * rtol
         self._frozen: FrozenStart | None = FrozenStart(problem, rtol=rtol)
         if self._state.has_begun_on_wall or not problem.trains_output_layer:
             self._frozen = None

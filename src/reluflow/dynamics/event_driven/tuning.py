@@ -7,6 +7,7 @@ chosen by trial on the problems of `reluflow bench flow`.
 # steps
 LOOSEST_RTOL = 1e-10  # looser steps push sliding neurons off their walls: 6,995 crossings where there are 11 at 1e-7
 STEP_SHARE = 0.3  # share of `rtol` that one step may cost; errors of a few hundred steps then add up to about rtol
+OUTPUT_ERROR = 10.0  # of outputs, in units of `rtol`: at rest a step bounded by stability alone was off by 1.3
 FIRST_RAPIDITY = 0.02  # first step: how far the fastest neuron is boosted
 SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0  # the usual controller of a method of order eight
 AT_START, AHEAD = 1e-14, 1e-2  # fractions of a step: an event at its very start, and the look ahead that resolves it
