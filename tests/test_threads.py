@@ -34,10 +34,11 @@ def test_halves_are_all_there_is_and_trouble_in_one_is_told():
 
 
 def test_the_number_of_threads_is_given_back():
+    """Within a bound of 1, None is 1 too; the test asked for the number outside, which is 1 in most test processes."""
     before = numba.get_num_threads()
     with at_most_threads(1):
         assert numba.get_num_threads() == 1
         with at_most_threads(None):
-            assert numba.get_num_threads() >= before
+            assert numba.get_num_threads() == 1
         assert numba.get_num_threads() == 1
     assert numba.get_num_threads() == before

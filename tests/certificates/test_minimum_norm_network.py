@@ -143,6 +143,7 @@ def test_refusals():
     assert minimum_norm_network(Dataset([[1.0]], [0.0])).norm == 0.0
 
 
+@pytest.mark.slow
 def test_samples_that_nearly_coincide_are_fitted_all_the_same():
     """A cone program without a fit counted as closed, inf - lower <= tol * inf, and the call was refused as bad input.
 

@@ -164,6 +164,7 @@ def test_study_writes_a_self_contained_report(reluflow, tmp_path):
         assert (tmp_path / name.split("/")[-1]).exists()
 
 
+@pytest.mark.slow
 def test_study_of_a_dataset_in_three_dimensions_and_in_784(reluflow, tmp_path):
     assert (
         reluflow(

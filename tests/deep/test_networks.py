@@ -134,6 +134,7 @@ def test_a_convolution_is_a_sum_over_windows(rng):
     assert first[1, 4, 9] == pytest.approx(np.sum(window * weight[1, 0]) + bias[1, 0, 0], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_small_convolutional_network_learns():
     images = mnist_pair(1, 0, size=64, centred=False)
     network = convolutional_network(rng=np.random.default_rng(0), dense_scale=1.0, kernels=(4,) * 6, hidden=8)

@@ -91,6 +91,7 @@ def test_any_scale_takes_the_same_effort_and_time_grows_like_its_logarithm():
     assert length["1e-300"] == pytest.approx(length["1e-4000"], rel=5e-3)
 
 
+@pytest.mark.slow
 def test_infinite_width_is_the_limit_of_wide():
     def at_ten(problem, **settings):
         return train(problem, EventDrivenFlow(**settings), until=AtTime(10.0)).predictions

@@ -99,6 +99,7 @@ def test_sentences_for_readers_are_plain(name):
                 assert not [words for words in UNCLEAR if words in node.value], f"{path}:{node.lineno}: {node.value}"
 
 
+@pytest.mark.slow
 def test_many_bundles_are_counted_and_not_listed(tmp_path):
     """Twelve bundles stood in one sentence."""
     rng = np.random.default_rng(0)

@@ -164,6 +164,7 @@ def proved_limits_change(seeds) -> tuple[int, int, float]:
     return num_proved, num_far, largest
 
 
+@pytest.mark.slow
 def test_a_proved_direction_stays_when_the_run_goes_on():
     """Also where the run's own direction is far from it: every pattern on the way has the same best one."""
     num_proved, num_far, largest = proved_limits_change(range(4))

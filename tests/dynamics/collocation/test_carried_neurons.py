@@ -77,7 +77,7 @@ def test_outputs_from_changes_in_single_precision(leak):
     assert 1e-10 < error <= 0.5 * carried_neurons.SINGLE_ROUNDING * way * np.max(walls.length)
 
 
-@pytest.mark.parametrize(("rtol", "has_rough_pulls"), [(1e-5, True), (1e-9, False)])
+@pytest.mark.parametrize(("rtol", "has_rough_pulls"), [(1e-5, True), pytest.param(1e-9, False, marks=pytest.mark.slow)])
 def test_single_precision_costs_no_digit_that_is_asked_for(rtol, has_rough_pulls, monkeypatch):
     problem, until = wide_problem(), AtTime(2.0)
     double = train(problem, CollocationFlow(rtol=rtol), until=until)  # too small a problem to be rough

@@ -101,7 +101,7 @@ def test_outputs_and_events_are_those_of_all_samples(leave_out_negligible, seed,
     assert np.allclose([event[3] for event in ours], [event[3] for event in theirs], rtol=1e-5, atol=1e-8)
 
 
-@pytest.mark.parametrize("seed", [20, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [pytest.param(20, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow)])
 def test_a_sample_that_comes_back_is_returned(leave_out_negligible, monkeypatch, seed):
     """A light neuron turns the network so far that a negligible sample has the smallest margin.
 

@@ -270,7 +270,7 @@ def test_a_neuron_that_starts_with_output_weights_zero():
     agrees_with_the_integrator(replace(problem, network=started), Y)
 
 
-@pytest.mark.parametrize("loss", ["square", "softmax"])
+@pytest.mark.parametrize("loss", [pytest.param("square", marks=pytest.mark.slow), "softmax"])
 def test_the_largest_modes_of_a_kernel_that_is_not_made_steer_as_well_as_all(loss, monkeypatch):
     """480 forces and 720 weights: Newton's matrix from modes and from the whole kernel end at the same network."""
     rng = np.random.default_rng(0)

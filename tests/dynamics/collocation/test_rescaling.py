@@ -50,7 +50,7 @@ def distance_from(path: np.ndarray, point: np.ndarray) -> float:
     return float(np.min(np.linalg.norm(starts + np.clip(shares, 0.0, 1.0)[:, None] * ways - point, axis=1)))
 
 
-@pytest.mark.parametrize("seed", [0, 1, 3])
+@pytest.mark.parametrize("seed", [*(pytest.param(k, marks=pytest.mark.slow) for k in (0, 1)), 3])
 @pytest.mark.parametrize(("far", "allowed"), [(1e3, 1e-3), (RESCALED_MARGIN, 2e-5)])
 def test_the_direction_takes_the_way_it_takes_at_its_true_size(seed, far, allowed, monkeypatch):
     """Measured on six draws, outputs to 1e8: growth taken out from margins of 1e3 on costs 3e-4, from 1e4 on 8e-6."""
@@ -171,6 +171,7 @@ def test_a_takeover_is_waited_for_however_late_it_is(size, log_time):
     assert limit.certificate.margin == pytest.approx(0.66087, abs=5e-6)
 
 
+@pytest.mark.slow
 def test_a_run_ends_where_outputs_are_no_doubles_any_more():
     data = Dataset([[1.0, 0.0], [-1.0, 0.5]], [1.0, -1.0])
     network = Network([[1.0, 0.1], [-1.0, 0.3]], [1.1, -1.2])
