@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IndexArray
+from reluflow.arrays import BoolArray, FloatArray, IndexArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
+from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.network.network import Network
 
 
@@ -66,6 +67,11 @@ class Pairs:
         table = np.zeros((num_samples, self.directions.shape[1]))
         table[self.samples, self.rivals] = multipliers
         return table
+
+    def carrying(self, table: FloatArray, share: float) -> IndexArray:
+        """The pairs whose multiplier in a table of `by_class` exceeds a share of the largest."""
+        values = table if table.ndim == 1 else table[self.samples, self.rivals]
+        return np.flatnonzero(values > share * np.max(values, initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +125,9 @@ class PairGradients:
         eta, shape (num_neurons, n).
     bias_unit
         What a component of the gradient along b counts for; 0 where b is absent or fixed.
+    walls
+        Neurons with an orthonormal basis of the samples on whose boundaries they stand: there the slopes are free, and
+        what lies along these samples is left out. None of them: the slopes count as they are.
     """
 
     network: UnitNetwork
@@ -126,10 +135,16 @@ class PairGradients:
     pairs: Pairs
     slopes: FloatArray
     bias_unit: float
+    walls: tuple[tuple[int, FloatArray], ...] = ()
 
     def with_slopes(self, slopes: FloatArray) -> PairGradients:
-        """With other slopes at the kinks."""
-        return replace(self, slopes=slopes)
+        """With other slopes at the kinks, all of which count."""
+        return replace(self, slopes=slopes, walls=())
+
+    def off_walls(self, kinks: BoolArray) -> PairGradients:
+        """Without what lies along the samples on whose boundaries a neuron stands (`kinks`, (num_neurons, n))."""
+        held = [(int(j), orthonormal_rows(self.X[kinks[j]])) for j in np.flatnonzero(kinks.any(axis=1))]
+        return replace(self, walls=tuple(held))
 
     @property
     def activated(self) -> FloatArray:
@@ -146,12 +161,18 @@ class PairGradients:
         levers = np.sqrt(network.weight)[:, None] * (network.v @ u.T) * self.slopes[:, k]
         heights = np.sqrt(network.weight)[:, None] * self.activated[:, k]
         of_outputs = heights.T @ heights + self.bias_unit**2
-        return np.asarray((self.X[k] @ self.X[k].T) * (levers.T @ levers) + of_outputs * (u @ u.T))
+        found = (self.X[k] @ self.X[k].T) * (levers.T @ levers) + of_outputs * (u @ u.T)
+        for j, basis in self.walls:
+            along = levers[j] * (basis @ self.X[k].T)
+            found -= along.T @ along
+        return np.asarray(found)
 
     def left(self, multipliers: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """What the multipliers leave of w, of v, and along b."""
         forces, network = self.pairs.forces(multipliers, len(self.X)), self.network
         left_w = network.w - (self.slopes * (network.v @ forces.T)) @ self.X
+        for j, basis in self.walls:
+            left_w[j] -= (basis @ left_w[j]) @ basis
         return left_w, network.v - self.activated @ forces, -self.bias_unit * np.sum(forces, axis=0)
 
     def residual(self, multipliers: FloatArray) -> float:

@@ -159,14 +159,19 @@ def _outputs(unit: UnitNetwork, X: FloatArray, leak: float) -> FloatArray:
 def _with_kinks(
     gradients: PairGradients, margins: FloatArray, active: IndexArray, kinks: BoolArray, leak: float
 ) -> tuple[FloatArray, PairGradients]:
-    """The multipliers and the slopes at kinks that leave least, each found in turn with the other held."""
-    best = _nearest(gradients, margins, active)
+    """The multipliers and the slopes at kinks that leave least.
+
+    First the multipliers with all that lies along the samples of kinks left out, then the slopes that account for it:
+    both at once where every slope is inside [leak, 1]. Then each in turn with the other held, as long as that helps.
+    """
     if not kinks.any():
-        return best, gradients
+        return _nearest(gradients, margins, active), gradients
+    best = _nearest(gradients.off_walls(kinks), margins, active)
+    gradients = gradients.with_slopes(_slopes_at_kinks(gradients, best, kinks, leak))
     for _ in range(_KINK_ROUNDS):
         before = gradients.residual(best)
-        moved = gradients.with_slopes(_slopes_at_kinks(gradients, best, kinks, leak))
-        found = _nearest(moved, margins, active)
+        found = _nearest(gradients, margins, active)
+        moved = gradients.with_slopes(_slopes_at_kinks(gradients, found, kinks, leak))
         if not moved.residual(found) < before * (1.0 - 1e-6):
             break
         best, gradients = found, moved

@@ -10,6 +10,7 @@ from reluflow.after_run import Stage
 from reluflow.certificates.certificate import Certificate, Kind
 from reluflow.certificates.certify import certify
 from reluflow.certificates.direction import ignored_samples
+from reluflow.certificates.limits.class_direction import ClassDirection, nearest_class_direction
 from reluflow.certificates.limits.nearest_direction import IS_KKT, nearest_direction, program_size
 from reluflow.certificates.regularised import certify_variant
 from reluflow.dynamics.collocation.tuning import RESCALED_MARGIN
@@ -22,7 +23,7 @@ from reluflow.tables import html_table
 _COSTLY = 1_000_000  # numbers in the program for the best direction in given patterns
 _HOPELESS = 30_000_000  # numbers in it from which it takes minutes and gigabytes
 _GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next;
-_FAR_GROWTH = 1.15  # beyond `RESCALED_MARGIN`, of its logarithm
+_FAR_GROWTH, _FAR_CLASS_GROWTH = 1.15, 1.5  # beyond `RESCALED_MARGIN`, of its logarithm
 _HOPELESS_PACE = 3.0  # times as long as a run can go on, at the pace of now, is too far for it to pick up
 
 
@@ -97,7 +98,7 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
     """
     problem = trajectory.problem
     if not problem.is_plain:
-        return _variant_limit(trajectory)
+        return _variant_limit(trajectory, close)
     near = None
     if problem.loss.is_classification:
         near = nearest_direction(trajectory.network, problem, is_hasty=program_size(problem) > _HOPELESS)
@@ -138,10 +139,24 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
     return CertifiedLimit(near.solved, certificate, near.distance, is_proof, words)
 
 
-def _variant_limit(trajectory: Trajectory) -> CertifiedLimit:
-    """The last state of a run with weight decay, a frozen output layer, several outputs or an output bias, judged."""
+def _class_limit(trajectory: Trajectory, near: ClassDirection) -> CertifiedLimit:
+    """A KKT direction of the margin between classes that the run is near."""
+    certificate = certify(near.solved, trajectory.problem.dataset, trajectory.problem.loss)
+    against = [*certificate.open_points, *near.open_points()]
+    is_proof = trajectory.outcome.is_limit and certificate.is_proved and not against
+    words = f"Solved for by Newton's method; the last direction of the run is {near.distance:.2g} away."
+    if not is_proof:
+        words += f" Not a proof: {' '.join(against) if against else trajectory.outcome.sentence}"
+    return CertifiedLimit(near.solved, certificate, near.distance, is_proof, words)
+
+
+def _variant_limit(trajectory: Trajectory, close: float) -> CertifiedLimit:
+    """The limit of a run with several outputs or an output bias, or the last state of it or of another variant."""
     problem, rtol = trajectory.problem, _tolerance(trajectory)
     if problem.moves_freely:
+        near = nearest_class_direction(trajectory.network, problem) if problem.loss.is_classification else None
+        if near is not None and near.kkt.residual <= IS_KKT and (near.is_only or near.distance <= close):
+            return _class_limit(trajectory, near)
         certificate = certify(
             *(trajectory.network, problem.dataset, problem.loss),
             rtol=rtol,
@@ -248,6 +263,8 @@ class _LimitSearch:
 
     def _found(self, run: AbstractRun) -> Outcome | None:
         rule = self._rule
+        if not run.problem.has_single_output:
+            return self._found_between_classes(run)
         is_costly = program_size(run.problem) > _COSTLY
         if is_costly:
             self.next_margin = max(self.next_margin, rule.patience * rule.smallest_margin)
@@ -277,3 +294,16 @@ class _LimitSearch:
             has_settled = ahead.keeps_patterns or (is_patient and run.gradient().turning <= rule.turning)
             return Outcome.DIRECTION_CONVERGED if is_patient and ahead.is_final and has_settled else None
         return None if ahead.open_points and not is_patient else Outcome.DIRECTION_CONVERGED
+
+    def _found_between_classes(self, run: AbstractRun) -> Outcome | None:
+        """The same for several outputs or a fixed output bias: close to a KKT direction, and no doubt or patience."""
+        rule, problem = self._rule, run.problem
+        margin = float(np.min(problem.loss.margins(run.outputs(), problem.dataset.y)))
+        if not margin >= self.next_margin:
+            return None
+        self.next_margin = max(_COSTLY_GROWTH * margin, margin**_FAR_CLASS_GROWTH if margin > RESCALED_MARGIN else 0.0)
+        near = nearest_class_direction(run.network(), problem)
+        if near is None or near.kkt.residual > rule.kkt:
+            return None
+        is_settled = near.distance <= rule.close and margin >= rule.patience * rule.smallest_margin
+        return Outcome.DIRECTION_CONVERGED if near.is_only or is_settled else None

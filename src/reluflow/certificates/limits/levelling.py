@@ -42,8 +42,11 @@ def end_of_training(problem: TrainingProblem) -> AbstractStoppingRule:
     >>> end_of_training(reluflow.TrainingProblem(data, reluflow.SquareLoss(), network))
     Stationary(atol=1e-08, loss_rtol=1e-10)
     """
-    if not problem.loss.is_classification or not problem.is_plain:
+    if not problem.loss.is_classification or not problem.moves_freely:
         return default_rule(problem)
+    if not problem.has_single_output:
+        rule = default_rule(problem)
+        return rule if problem.moves_output_bias else FirstOf((LimitIdentified(), rule))
     return FirstOf((LimitIdentified(), LevelledOff(), Stationary()))
 
 

@@ -1,0 +1,207 @@
+"""The KKT direction nearest to a network with several outputs that grows for ever: what it seems to tend to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from reluflow.arrays import BoolArray, FloatArray, IndexArray
+from reluflow.certificates.limits.class_traps import is_trapped
+from reluflow.certificates.limits.pattern_newton import Bundles, solve_in_patterns
+from reluflow.certificates.pair_gradients import Pairs, UnitNetwork
+from reluflow.certificates.pair_kkt import PairKKT, pair_kkt
+from reluflow.data.dataset import Dataset
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.network.network import Network, row_norms
+
+_ON_BOUNDARY = 1e-9  # cosine below which a neuron counts as standing on the boundary of a sample
+_ACTIVE = (1e-6, 1e-2, 0.3)  # pairs within this of the smallest margin are tried as those that carry it,
+_CARRIES = 1e-6  # with multipliers above this share of the largest
+_PARALLEL = 0.3  # second singular value of a bundle over its first, above which its neurons are not taken as one
+_MOST_WALLS = 12  # of boundaries that bundles are put on or let go from
+_SLOPE_ATOL = 1e-9  # by which a slope may be outside its interval
+_LIGHT = 1e-9  # size of a neuron of the limit, relative to the largest, that counts as 0
+
+
+@dataclass(frozen=True, eq=False)
+class ClassDirection:
+    """A KKT direction in the present activation patterns of a network that classifies every sample.
+
+    Parameters
+    ----------
+    last
+        The network at unit norm, without a bias.
+    solved
+        The direction.
+    kkt
+        Its certificate.
+    is_only
+        Whether every neuron is trapped by one class (see `is_trapped`), so that the flow tends to no other direction.
+    """
+
+    last: Network
+    solved: Network
+    kkt: PairKKT
+    is_only: bool
+
+    @property
+    def distance(self) -> float:
+        """Between the two unit directions."""
+        squares = np.sum((self.last.w - self.solved.w) ** 2, axis=1) + np.sum(
+            (self.last.v - self.solved.v) ** 2, axis=1
+        )
+        return float(np.sqrt(self.last.weight @ squares))
+
+    def open_points(self) -> tuple[str, ...]:
+        """What is not shown of the run's own limit."""
+        if self.is_only:
+            return ()
+        sizes = np.sqrt(np.sum(self.solved.w**2, axis=1) + np.sum(self.solved.v**2, axis=1))
+        light = int(np.sum(sizes <= _LIGHT * np.max(sizes)))
+        of_light = f" {light} of {len(sizes)} neurons vanish beside the others in it." if light else ""
+        return (
+            "That the run tends to this KKT direction and to no other is not shown for several outputs or an output "
+            f"bias, unless every neuron is active on the samples of one class alone.{of_light}",
+        )
+
+
+def nearest_class_direction(network: Network, problem: TrainingProblem) -> ClassDirection | None:
+    """Solve for the KKT direction a classifier is near, in its patterns.
+
+    None where a sample is not classified, where the output bias is trained (the network is not homogeneous then), where
+    Newton's method finds none.
+    """
+    dataset = problem.dataset
+    if network.b is not None:
+        if problem.trains_output_bias:
+            return None
+        network = network.replace(b=None)
+    unit = UnitNetwork.of(network)
+    last = network.replace(w=unit.w, v=unit.v, log_scale=0.0)
+    products = unit.w @ dataset.X.T
+    lengths = np.linalg.norm(unit.w, axis=1)[:, None] * np.linalg.norm(dataset.X, axis=1)
+    kinks = np.abs(products) <= _ON_BOUNDARY * lengths
+    slopes = np.where(products > 0.0, 1.0, network.leak)
+    outputs = (products * np.where(kinks, 0.0, slopes)).T @ (unit.weight[:, None] * unit.v)
+    margins = Pairs.of(dataset).margins(outputs)
+    if not np.min(margins) > 0.0:
+        return None
+    group = _bundled(unit, slopes, kinks)
+    bundles = _bundles(unit, group)
+    firsts = [int(np.flatnonzero(group == g)[0]) for g in range(len(bundles))]
+    start = _Start(bundles, slopes[firsts], kinks[firsts], network.leak)
+    tried = set[bytes]()
+    for share in _ACTIVE:
+        near = pair_kkt(last, dataset, active_rtol=share, kink_rtol=_ON_BOUNDARY)
+        active = Pairs.of(dataset).carrying(near.multipliers, _CARRIES)
+        if not active.size or active.tobytes() in tried:
+            continue
+        tried.add(active.tobytes())
+        found = _settled(start, dataset, active)
+        if found is not None:
+            solved = _shared_out(last, unit, group, found)
+            kkt = pair_kkt(solved, dataset, active_rtol=1e-6, kink_rtol=_ON_BOUNDARY)
+            return ClassDirection(last, solved, kkt, is_only=is_trapped(network, dataset))
+    return None
+
+
+class _Start(NamedTuple):
+    """Bundles (num_bundles, d + K) with the slopes at every sample, (num_bundles, n), and where they are free."""
+
+    bundles: FloatArray
+    slopes: FloatArray
+    kinks: BoolArray
+    leak: float
+
+
+def _settled(start: _Start, dataset: Dataset, active: IndexArray) -> Bundles | None:
+    """The KKT direction near the start whose bundles are where their slopes say.
+
+    Bundles that would cross a boundary are let across; where they would come back they are put on it. One that stands
+    on a boundary and would be pushed off it, by a slope outside [leak, 1], is let go to that side.
+    """
+    X, (here, slopes, kinks, leak) = dataset.X, start
+    slopes, kinks, has_crossed = slopes.copy(), kinks.copy(), np.zeros(kinks.shape, dtype=bool)
+    lengths = np.linalg.norm(X, axis=1)
+    for _ in range(_MOST_WALLS):
+        w, v = here[:, : dataset.d], here[:, dataset.d :]
+        found = solve_in_patterns(Bundles.with_kinks(w, v, slopes, kinks, X), dataset, active)
+        if found is None:
+            return None
+        bundles, forces = found
+        sides = np.where(slopes == 1.0, 1.0, -1.0)
+        cosines = sides * (bundles.w @ X.T) / (row_norms(bundles.w)[:, None] * lengths + 1e-300)
+        is_across = (cosines < -_ON_BOUNDARY) & ~kinks
+        if is_across.any():
+            kinks |= is_across & has_crossed
+            slopes = np.where(is_across & ~has_crossed, 1.0 + leak - slopes, slopes)
+            has_crossed |= is_across
+            continue
+        g, k, slope = _farthest_slope(bundles, forces, X, kinks, leak)
+        if g < 0:
+            return bundles
+        kinks[g, k], slopes[g, k] = False, slope
+    return None
+
+
+def _farthest_slope(
+    bundles: Bundles, forces: FloatArray, X: FloatArray, kinks: BoolArray, leak: float
+) -> tuple[int, int, float]:
+    """The bundle and sample whose slope is farthest outside [leak, 1], and the end it is beyond; -1 without one."""
+    worst, found = _SLOPE_ATOL, (-1, -1, 0.0)
+    for g in np.flatnonzero(kinks.any(axis=1)):
+        on = np.flatnonzero(kinks[g])
+        pulls = forces @ bundles.v[g]
+        rest = bundles.w[g] - (bundles.slopes[g] * pulls) @ X
+        needed = np.linalg.lstsq(X[on].T, rest, rcond=None)[0]
+        for k, part in zip(on, needed, strict=True):
+            slope = part / pulls[k] if pulls[k] != 0.0 else 0.5 * (1.0 + leak)
+            if slope - 1.0 > worst:
+                worst, found = slope - 1.0, (int(g), int(k), 1.0)
+            elif leak - slope > worst:
+                worst, found = leak - slope, (int(g), int(k), leak)
+    return found
+
+
+def _bundled(unit: UnitNetwork, slopes: FloatArray, kinks: BoolArray) -> IndexArray:
+    """Which bundle each neuron belongs to: those of one pattern, where they are nearly parallel."""
+    group = np.full(len(unit.w), -1, dtype=np.intp)
+    names: dict[bytes, list[int]] = {}
+    for j in range(len(unit.w)):
+        names.setdefault(slopes[j].tobytes() + kinks[j].tobytes(), []).append(j)
+    count = 0
+    for members in names.values():
+        rows = np.sqrt(unit.weight[members])[:, None] * np.hstack([unit.w[members], unit.v[members]])
+        values = np.linalg.svd(rows, compute_uv=False)
+        together = len(values) < 2 or values[1] <= _PARALLEL * values[0]
+        for place, j in enumerate(members):
+            group[j] = count if together else count + place
+        count += 1 if together else len(members)
+    return group
+
+
+def _bundles(unit: UnitNetwork, group: IndexArray) -> FloatArray:
+    """(w, v) of one neuron for each bundle, with the size of all its members, shape (num_bundles, d + K)."""
+    found = []
+    for g in range(int(np.max(group)) + 1):
+        members = np.flatnonzero(group == g)
+        rows = np.sqrt(unit.weight[members])[:, None] * np.hstack([unit.w[members], unit.v[members]])
+        _, values, right = np.linalg.svd(rows, full_matrices=False)
+        found.append(values[0] * right[0] * (1.0 if np.sum(rows @ right[0]) >= 0.0 else -1.0))
+    return np.array(found)
+
+
+def _shared_out(last: Network, unit: UnitNetwork, group: IndexArray, found: Bundles) -> Network:
+    """The solved direction at unit norm, each neuron with the share of its bundle that it has now."""
+    whole = np.hstack([found.w, found.v])
+    lengths = row_norms(whole)
+    along = np.einsum("ji,ji->j", np.hstack([unit.w, unit.v]), whole[group]) / np.where(
+        lengths[group] > 0.0, lengths[group], 1.0
+    )
+    along = np.maximum(along, 0.0)
+    squares = np.bincount(group, weights=unit.weight * along**2, minlength=len(whole))
+    shares = along / np.where(squares[group] > 0.0, np.sqrt(squares[group]), 1.0)
+    norm = float(np.linalg.norm(whole))
+    return last.replace(w=shares[:, None] * found.w[group] / norm, v=shares[:, None] * found.v[group] / norm)

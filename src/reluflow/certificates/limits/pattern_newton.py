@@ -1,0 +1,183 @@
+"""Newton's method for the KKT direction of the margin between classes, in given activation patterns.
+
+In fixed patterns outputs are bilinear in (w, v). Neurons that share a pattern become parallel, so one bundle stands for
+them. With the pairs of a sample and a rival class that have the smallest margin, and bundles on a boundary kept there,
+
+    theta = sum_p lambda_p grad g_p(theta),     g_p(theta) = 1
+
+is as many smooth equations as unknowns up to symmetries, which a least-squares step leaves alone. Pairs with a negative
+multiplier are dropped, pairs that are violated are taken in, one at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lstsq
+
+from reluflow.arrays import BoolArray, FloatArray, IndexArray
+from reluflow.certificates.pair_gradients import Pairs
+from reluflow.data.dataset import Dataset
+from reluflow.geometry.boundary.walls import orthonormal_rows
+
+_MOST_STEPS = 20  # of Newton's method with one set of pairs
+_MOST_CHANGES = 30  # of that set
+_SOLVED = 1e-13  # residual relative to the norm
+_HALVINGS = 8
+_VIOLATED = 1e-10  # relative to the margin 1
+_MOST_UNKNOWNS = 3_000  # beyond that a step takes seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Bundles:
+    """Neurons of one activation pattern each, taken together.
+
+    Parameters
+    ----------
+    w, v
+        Shapes (num_bundles, d), (num_bundles, K).
+    slopes
+        s'(<w, x_k>), 0 at kinks, shape (num_bundles, n).
+    bases
+        Orthonormal bases of the samples on whose boundaries a bundle stands, one (z, d) each.
+    """
+
+    w: FloatArray
+    v: FloatArray
+    slopes: FloatArray
+    bases: tuple[FloatArray, ...]
+
+    @classmethod
+    def with_kinks(cls, w: FloatArray, v: FloatArray, slopes: FloatArray, kinks: BoolArray, X: FloatArray) -> Bundles:
+        """Bundles brought exactly onto the boundaries they stand on."""
+        bases = tuple(orthonormal_rows(X[row]) for row in kinks)
+        on = np.array([row - (basis @ row) @ basis for row, basis in zip(w, bases, strict=True)])
+        return cls(on, v, np.where(kinks, 0.0, slopes), bases)
+
+    def moved(self, w: FloatArray, v: FloatArray) -> Bundles:
+        """The same bundles elsewhere."""
+        return Bundles(w, v, self.slopes, self.bases)
+
+    def margins(self, X: FloatArray, pairs: Pairs) -> FloatArray:
+        """Of all pairs, shape (num_pairs,)."""
+        return pairs.margins(((self.w @ X.T) * self.slopes).T @ self.v)
+
+
+def solve_in_patterns(bundles: Bundles, dataset: Dataset, active: IndexArray) -> tuple[Bundles, FloatArray] | None:
+    """The KKT direction near some bundles, at smallest margin 1, and its forces f_k; None where none is found.
+
+    Parameters
+    ----------
+    bundles
+        Near the solution, at any norm.
+    dataset
+        Classes, or labels -1 and 1.
+    active
+        Pairs (indices into `Pairs.of(dataset)`) of smallest margin, as a first guess.
+    """
+    X, pairs = dataset.X, Pairs.of(dataset)
+    if bundles.w.size + bundles.v.size + active.size > _MOST_UNKNOWNS:
+        return None
+    smallest = float(np.min(bundles.margins(X, pairs)))
+    if not smallest > 0.0:
+        return None
+    here = bundles.moved(bundles.w / np.sqrt(smallest), bundles.v / np.sqrt(smallest))
+    chosen, seen = set(active.tolist()), set[frozenset[int]]()
+    for _ in range(_MOST_CHANGES):
+        if frozenset(chosen) in seen or not chosen:
+            return None
+        seen.add(frozenset(chosen))
+        which = np.array(sorted(chosen), dtype=np.intp)
+        found = _newton(here, X, pairs, which)
+        if found is None:
+            return None
+        here, multipliers = found
+        margins = here.margins(X, pairs)
+        worst = int(np.argmin(margins))
+        if margins[worst] < 1.0 - _VIOLATED and worst not in chosen:
+            chosen.add(worst)
+        elif np.min(multipliers) < -_VIOLATED * np.max(np.abs(multipliers)):
+            chosen.discard(int(which[int(np.argmin(multipliers))]))
+        else:
+            directions = multipliers[:, None] * pairs.directions[which]
+            forces = np.zeros((dataset.n, directions.shape[1]))
+            np.add.at(forces, pairs.samples[which], directions)
+            return here, forces
+    return None
+
+
+def _newton(start: Bundles, X: FloatArray, pairs: Pairs, which: IndexArray) -> tuple[Bundles, FloatArray] | None:
+    """Solve the equations of some pairs; the bundles and the multipliers, or None."""
+    samples, directions = pairs.samples[which], pairs.directions[which]
+    here = start
+    multipliers = _first_multipliers(here, X, samples, directions)
+    residual = _equations(here, multipliers, X, samples, directions)
+    for _ in range(_MOST_STEPS):
+        size = float(np.linalg.norm(residual))
+        if size <= _SOLVED * (1.0 + float(np.linalg.norm(here.w))):
+            return here, multipliers
+        whole = _jacobian(here, multipliers, X, samples, directions)
+        step = lstsq(whole, -residual, cond=1e-12, lapack_driver="gelsy", check_finite=False)[0]
+        move_w, move_v, move_m = np.split(step, [here.w.size, here.w.size + here.v.size])
+        part = 1.0
+        for _ in range(_HALVINGS):
+            there = here.moved(
+                here.w + part * move_w.reshape(here.w.shape), here.v + part * move_v.reshape(here.v.shape)
+            )
+            moved = multipliers + part * move_m
+            left = _equations(there, moved, X, samples, directions)
+            if np.linalg.norm(left) < size:
+                break
+            part *= 0.5
+        else:
+            is_rounding = size <= 1e3 * _SOLVED * (1.0 + float(np.linalg.norm(here.w)))
+            return (here, multipliers) if is_rounding else None
+        here, multipliers, residual = there, moved, left
+    return None
+
+
+def _gradients(here: Bundles, X: FloatArray, samples: IndexArray, directions: FloatArray) -> FloatArray:
+    """grad g_p, shape (num_pairs, num_unknowns), bundles kept on their boundaries."""
+    levers = (directions @ here.v.T) * here.slopes[:, samples].T  # (p, g)
+    along_w = levers[:, :, None] * X[samples][:, None, :]
+    for g, basis in enumerate(here.bases):
+        along_w[:, g] -= (along_w[:, g] @ basis.T) @ basis
+    heights = (here.w @ X[samples].T).T * here.slopes[:, samples].T  # (p, g)
+    along_v = heights[:, :, None] * directions[:, None, :]
+    return np.hstack([along_w.reshape(len(samples), -1), along_v.reshape(len(samples), -1)])
+
+
+def _first_multipliers(here: Bundles, X: FloatArray, samples: IndexArray, directions: FloatArray) -> FloatArray:
+    theta = np.concatenate([here.w.ravel(), here.v.ravel()])
+    return np.asarray(np.linalg.lstsq(_gradients(here, X, samples, directions).T, theta, rcond=1e-12)[0])
+
+
+def _equations(
+    here: Bundles, multipliers: FloatArray, X: FloatArray, samples: IndexArray, directions: FloatArray
+) -> FloatArray:
+    """theta - sum lambda grad g, and g - 1."""
+    theta = np.concatenate([here.w.ravel(), here.v.ravel()])
+    gradients = _gradients(here, X, samples, directions)
+    values = 0.5 * (gradients @ theta)  # Euler: g is homogeneous of degree 2
+    return np.concatenate([theta - multipliers @ gradients, values - 1.0])
+
+
+def _jacobian(
+    here: Bundles, multipliers: FloatArray, X: FloatArray, samples: IndexArray, directions: FloatArray
+) -> FloatArray:
+    """Of `_equations` along theta and the multipliers."""
+    (num, d), K = here.w.shape, here.v.shape[1]
+    gradients = _gradients(here, X, samples, directions)
+    size = gradients.shape[1]
+    whole = np.zeros((size + len(samples), size + len(samples)))
+    whole[:size, :size] = np.eye(size)
+    for g, basis in enumerate(here.bases):
+        block = (X[samples] * (multipliers * here.slopes[g, samples])[:, None]).T @ directions  # D_g, (d, K)
+        block -= basis.T @ (basis @ block)
+        rows, columns = slice(g * d, (g + 1) * d), slice(num * d + g * K, num * d + (g + 1) * K)
+        whole[rows, columns] = -block
+        whole[columns, rows] = -block.T
+    whole[:size, size:] = -gradients.T
+    whole[size:, :size] = gradients
+    return whole

@@ -1,0 +1,136 @@
+"""Limiting directions of networks with several classes: closed forms, one output, the run itself, forgeries."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+import reluflow
+from reluflow import CollocationFlow, Dataset, LogisticLoss, Network, SoftmaxLoss, TrainingProblem, train
+from reluflow.certificates.certificate import Kind
+from reluflow.certificates.limits.certified_limit import certified_limit
+from reluflow.certificates.limits.class_direction import nearest_class_direction
+from reluflow.certificates.limits.class_traps import is_orthogonally_separable, is_trapped
+from reluflow.certificates.limits.nearest_direction import nearest_direction
+from reluflow.certificates.pair_kkt import pair_kkt
+
+# dataset A and run G1 of Min, Zhu & Vidal (2025): s_c^2 and u_c of its limit, to ten digits
+ROWS = [(3, 0, 1, 0), (2, 1, 0, 1), (2, -1, 0, 1), (-2, 3, -1, 0), (-2, 2, 0, -1)]
+ROWS += [(-3, 3, 1, 0), (-2, -3, 0, 0), (-2, -4, 0, -1), (-3, -4, -1, 0)]
+ORTHOGONAL = Dataset(np.array(ROWS, dtype=float), np.repeat([0, 1, 2], 3), classes=("a", "b", "c"))
+SQUARES = (0.2113691522, 0.1575452643, 0.1310855835)
+DIRECTIONS = ((2, 0, 0, 1), (-2, 2, 0, -1), (-2, -3, 0, 0))
+OUTPUTS = [(3, -2, -1), (1, 0, 0), (-1, 2, 0), (0, 1, -1), (-1, -2, 3), (0, 0, 1)]
+
+
+def unit(rows):
+    rows = np.asarray(rows, dtype=float)
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def orthogonal_run():
+    network = Network(1e-3 * unit(ORTHOGONAL.X[[0, 2, 3, 5, 6, 8]]), v=1e-3 * unit(OUTPUTS))
+    problem = TrainingProblem(ORTHOGONAL, SoftmaxLoss(reduction="sum"), network)
+    return train(problem, CollocationFlow(), until=reluflow.end_of_training(problem))
+
+
+@pytest.fixture(scope="module")
+def three_clouds():
+    """Three classes in the plane with a constant coordinate: neurons share classes, and some end on boundaries."""
+    rng = np.random.default_rng(3)
+    centres = 1.5 * unit([(1, 0.2), (-0.6, 0.8), (-0.4, -1)])
+    X = np.vstack([centre + 0.25 * rng.normal(size=(6, 2)) for centre in centres])
+    data = Dataset(np.hstack([X, np.ones((18, 1))]), np.repeat([0, 1, 2], 6), classes=("a", "b", "c"))
+    network = reluflow.balanced_initialization(data, width=12, scale=1e-2, rng=rng)
+    problem = TrainingProblem(data, SoftmaxLoss(), network)
+    return train(problem, CollocationFlow(), until=reluflow.end_of_training(problem))
+
+
+def test_trapped_neurons_have_the_limit_in_closed_form(orthogonal_run):
+    limit = certified_limit(orthogonal_run)
+    assert limit.certificate.kind is Kind.KKT_DIRECTION
+    assert limit.is_proof
+    for c, (square, direction) in enumerate(zip(SQUARES, DIRECTIONS, strict=True)):
+        w = limit.network.w[2 * c : 2 * c + 2]
+        assert np.sum(w**2) == pytest.approx(square, abs=1e-10)
+        np.testing.assert_allclose(unit(w), np.tile(unit(direction), (2, 1)), atol=1e-12)
+
+
+def test_the_limit_of_random_trapped_data_is_the_max_margin_vector_of_every_class(rng):
+    """By the nearest point of each class's convex hull to 0, a nonnegative least-squares problem."""
+    signs = unit(np.eye(4) - 0.25)
+    X = np.vstack([sign + 0.08 * rng.normal(size=(4, 4)) for sign in signs[:3]])
+    data = Dataset(X * rng.uniform(0.5, 2.0, size=(12, 1)), np.repeat([0, 1, 2], 4), classes=("a", "b", "c"))
+    assert is_orthogonally_separable(data)
+    network = Network(0.01 * unit(signs[:3]), v=0.01 * unit(np.eye(3) - 1 / 3))
+    problem = TrainingProblem(data, SoftmaxLoss(), network)
+    limit = certified_limit(train(problem, CollocationFlow(), until=reluflow.end_of_training(problem)))
+    assert limit.is_proof
+    for c in range(3):
+        rows = data.X[data.y == c]
+        weights = nnls(np.vstack([rows.T, 1e4 * np.ones(len(rows))]), np.append(np.zeros(4), 1e4))[0]
+        np.testing.assert_allclose(unit(limit.network.w[c]), unit(weights @ rows), atol=1e-6)
+
+
+def test_classes_that_share_neurons_have_a_kkt_direction_that_is_not_a_proof(three_clouds):
+    limit = certified_limit(three_clouds)
+    assert three_clouds.outcome.code == "direction-converged"
+    assert limit.certificate.kind is Kind.KKT_DIRECTION
+    assert limit.certificate.residuals["kkt"] <= 1e-12
+    assert not limit.is_proof
+    assert "and to no other is not shown" in limit.reason
+
+
+def test_the_run_itself_goes_on_towards_the_solved_direction(three_clouds):
+    """Distances at margins of 100 and 10,000: the second is smaller, to one and the same direction."""
+    solved = certified_limit(three_clouds).network
+    problem, found = three_clouds.problem, []
+    run = CollocationFlow().start(problem)
+    for margin in (1e2, 1e4):
+        while np.min(problem.loss.margins(run.outputs(), problem.dataset.y)) < margin:
+            run.advance(np.inf, 1)
+        near = nearest_class_direction(run.network(), problem)
+        assert np.max(np.abs(near.solved.w - solved.w)) <= 1e-9
+        found.append(near.distance)
+    assert found[1] < 0.5 * found[0]
+
+
+def test_one_output_has_the_direction_of_its_own_search():
+    data = reluflow.load("min-toy")
+    network = reluflow.balanced_initialization(data, width=10, scale=1e-3, rng=np.random.default_rng(0))
+    problem = TrainingProblem(data, LogisticLoss(), network)
+    last = train(problem, CollocationFlow(), until=reluflow.end_of_training(problem)).network
+    ours, theirs = nearest_class_direction(last, problem), nearest_direction(last, problem)
+    assert ours.kkt.residual <= 1e-12
+    assert ours.kkt.margin == pytest.approx(theirs.kkt.margin, rel=1e-9)
+    np.testing.assert_allclose(ours.solved.outputs(data.X), theirs.solved.outputs(data.X), rtol=1e-6)
+
+
+def test_a_tampered_direction_is_refused(orthogonal_run, three_clouds):
+    for run in (orthogonal_run, three_clouds):
+        solved = certified_limit(run).network
+        w = solved.w.copy()
+        w[0] *= 1.01
+        assert pair_kkt(solved.replace(w=w), run.problem.dataset, active_rtol=1e-6).residual > 1e-3
+
+
+def test_what_is_not_trapped_is_not_taken_for_it(orthogonal_run):
+    network, data = orthogonal_run.network, ORTHOGONAL
+    assert is_trapped(network, data)
+    both = network.w.copy()
+    both[0] = data.X[0] / np.linalg.norm(data.X[0]) + data.X[4]
+    assert not is_trapped(network.replace(w=both), data), "a neuron of two classes"
+    turned = network.v.copy()
+    turned[0] = turned[0, ::-1]
+    assert not is_trapped(network.replace(v=turned), data), "a neuron that lowers its own class"
+    assert not is_trapped(network.replace(leak=0.1), data)
+    without = network.replace(w=network.w[:4], v=network.v[:4], weight=None)
+    assert not is_trapped(without, data), "a class without a neuron"
+    near = data.X.copy()
+    near[0] = (0.1, 3, 1, 0)
+    assert not is_trapped(network, data.replace(X=near)), "samples of two classes at an acute angle"
+
+
+def test_a_network_that_classifies_wrongly_has_no_direction(orthogonal_run):
+    problem = orthogonal_run.problem
+    assert nearest_class_direction(orthogonal_run.network.replace(v=-orthogonal_run.network.v), problem) is None
