@@ -13,12 +13,13 @@ from reluflow.certificates.limits.pattern_newton import Bundles, solve_in_patter
 from reluflow.certificates.pair_gradients import Pairs, UnitNetwork
 from reluflow.certificates.pair_kkt import PairKKT, pair_kkt
 from reluflow.data.dataset import Dataset
+from reluflow.dynamics.collocation.tuning import RESCALED_MARGIN
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.network.network import Network, row_norms
 
 _ON_BOUNDARY = 1e-9  # cosine below which a neuron counts as standing on the boundary of a sample
-_ACTIVE = (1e-6, 1e-2, 0.3)  # pairs within this of the smallest margin are tried as those that carry it,
-_CARRIES = 1e-6  # with multipliers above this share of the largest
+_LEADS = (4.0, 10.0, 25.0)  # pairs ahead of the smallest margin by up to this have forces, which are e^-lead,
+_CARRIES = 1e-6  # they are tried as those that carry the direction if their multiplier over the largest exceeds this
 _PARALLEL = 0.3  # second singular value of a bundle over its first, above which its neurons are not taken as one
 _MOST_WALLS = 12  # of boundaries that bundles are put on or let go from
 _SLOPE_ATOL = 1e-9  # by which a slope may be outside its interval
@@ -93,7 +94,10 @@ def nearest_class_direction(network: Network, problem: TrainingProblem) -> Class
     firsts = [int(np.flatnonzero(group == g)[0]) for g in range(len(bundles))]
     start = _Start(bundles, slopes[firsts], kinks[firsts], network.leak)
     tried = set[bytes]()
-    for share in _ACTIVE:
+    log_square = 2.0 * network.log_scale + np.log(network.replace(log_scale=0.0).squared_norm())
+    smallest = float(np.exp(min(np.log(np.min(margins)) + log_square, np.log(RESCALED_MARGIN))))
+    for lead in _LEADS:
+        share = lead / smallest
         near = pair_kkt(last, dataset, active_rtol=share, kink_rtol=_ON_BOUNDARY)
         active = Pairs.of(dataset).carrying(near.multipliers, _CARRIES)
         if not active.size or active.tobytes() in tried:

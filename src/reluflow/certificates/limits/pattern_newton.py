@@ -25,6 +25,7 @@ _MOST_STEPS = 20  # of Newton's method with one set of pairs
 _MOST_CHANGES = 30  # of that set
 _SOLVED = 1e-13  # residual relative to the norm
 _HALVINGS = 8
+_SYMMETRY = 1e-6  # singular values below this share of the largest are exchanges between bundles, which change nothing
 _VIOLATED = 1e-10  # relative to the margin 1
 _MOST_UNKNOWNS = 3_000  # beyond that a step takes seconds
 
@@ -118,7 +119,7 @@ def _newton(start: Bundles, X: FloatArray, pairs: Pairs, which: IndexArray) -> t
         if size <= _SOLVED * (1.0 + float(np.linalg.norm(here.w))):
             return here, multipliers
         whole = _jacobian(here, multipliers, X, samples, directions)
-        step = lstsq(whole, -residual, cond=1e-12, lapack_driver="gelsy", check_finite=False)[0]
+        step = lstsq(whole, -residual, cond=_SYMMETRY, lapack_driver="gelsy", check_finite=False)[0]
         move_w, move_v, move_m = np.split(step, [here.w.size, here.w.size + here.v.size])
         part = 1.0
         for _ in range(_HALVINGS):
