@@ -1,0 +1,132 @@
+"""Where a neuron with several outputs tends to in a cone that it does not leave, and a proof that it does not.
+
+Under constant D = sum_i sigma_i u_i q_i^T a neuron is a sum of exponentials: along (u_i, q_i) it grows like
+exp(sigma_i t), along (u_i, -q_i) it falls like exp(-sigma_i t), and the rest of (w, v) stays. A height over a wall is
+such a sum too. Divided by its fastest exponential it is a constant and terms that all fall: if the constant is positive
+and outweighs the negative terms now, it does so for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reluflow.arrays import FloatArray, IndexArray, SignArray
+from reluflow.geometry.boundary.tolerance import ROUNDING
+
+EQUAL = 1e-9  # singular values this close, relative to the largest, count as equal
+_LONGEST_JUMP = 60  # doublings of a step that a jump over a quiet stretch may have
+
+
+@dataclass(frozen=True, eq=False)
+class SingularPairs:
+    """D = sum_i rates[i] u_i q_i^T without what is rounding, rates falling: `inputs` u (p, d), `outputs` q (p, K)."""
+
+    rates: FloatArray
+    inputs: FloatArray
+    outputs: FloatArray
+
+    @classmethod
+    def of(cls, pull: FloatArray, scale: float) -> SingularPairs:
+        """Of D, shape (d, K); singular values up to `ROUNDING` times `scale` are none."""
+        left, values, right = np.linalg.svd(pull, full_matrices=False)
+        count = int(np.sum(values > ROUNDING * scale))
+        return cls(values[:count], np.ascontiguousarray(left.T[:count]), np.ascontiguousarray(right[:count]))
+
+    def equal_to(self, index: int) -> IndexArray:
+        """The places of all rates that equal one of them."""
+        return np.flatnonzero(np.abs(self.rates - self.rates[index]) <= EQUAL * self.rates[0])
+
+
+@dataclass(frozen=True, eq=False)
+class PairLimit:
+    """The pair that a neuron tends to.
+
+    Parameters
+    ----------
+    rate, w, v
+        Its rate of growth and the two unit directions.
+    is_leading
+        Whether no other pair of the cone grows faster, so that nearby neurons tend to it too.
+    is_one_of_many
+        Whether pairs of the same rate surround it, so that nearby neurons tend to others of them.
+    """
+
+    rate: float
+    w: FloatArray
+    v: FloatArray
+    is_leading: bool
+    is_one_of_many: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A neuron (w, v) under constant D for all later times, in the frame of the pairs of D."""
+
+    pairs: SingularPairs
+    rising: FloatArray  # of (u_i, q_i)
+    falling: FloatArray  # of (u_i, -q_i)
+    rest_w: FloatArray
+    rest_v: FloatArray
+
+    @classmethod
+    def of(cls, pairs: SingularPairs, w: FloatArray, v: FloatArray) -> Motion:
+        """Split a neuron; what it has of a pair up to rounding is none."""
+        along_w, along_v = pairs.inputs @ w, pairs.outputs @ v
+        rising = 0.5 * (along_w + along_v)
+        rising[np.abs(rising) <= ROUNDING * np.sqrt(w @ w + v @ v)] = 0.0
+        return cls(pairs, rising, 0.5 * (along_w - along_v), w - along_w @ pairs.inputs, v - along_v @ pairs.outputs)
+
+    @property
+    def leading(self) -> IndexArray:
+        """The fastest pairs that it has a growing part of; none where it has none."""
+        present = np.flatnonzero(self.rising)
+        return self.pairs.equal_to(int(present[0])) if present.size else present
+
+    def limit(self) -> PairLimit:
+        """What its direction tends to, where it has a growing part."""
+        chosen = self.leading
+        w, v = self.rising[chosen] @ self.pairs.inputs[chosen], self.rising[chosen] @ self.pairs.outputs[chosen]
+        rate = float(self.pairs.rates[chosen[0]])
+        unit_w, unit_v = w / np.linalg.norm(w), v / np.linalg.norm(v)
+        return PairLimit(rate, unit_w, unit_v, is_leading=bool(chosen[0] == 0), is_one_of_many=chosen.size > 1)
+
+    def at(self, time: float) -> tuple[FloatArray, FloatArray, float]:
+        """Its w and v at a later time, both divided by exp(rate time), and rate time."""
+        rate = float(self.pairs.rates[self.leading[0]])
+        up = self.rising * np.exp((self.pairs.rates - rate) * time * (self.rising != 0.0))
+        down = self.falling * np.exp(-(self.pairs.rates + rate) * time)
+        still = np.exp(-rate * time)
+        w = (up + down) @ self.pairs.inputs + still * self.rest_w
+        return w, (up - down) @ self.pairs.outputs + still * self.rest_v, rate * time
+
+    def signs_for(
+        self, normals: FloatArray, sides: SignArray, exits: FloatArray, tolerance: float, step: float
+    ) -> tuple[bool, float]:
+        """Whether no height <w, normal> over a wall that it is on a side of, and no exit <row, v>, ever changes sign.
+
+        If so is not proved, also for how long none does for certain, a power of 2 times `step` or 0. `tolerance` is
+        what rounding leaves of the exits; heights are of unit normals.
+        """
+        rate, chosen = float(self.pairs.rates[self.leading[0]]), self.leading
+        is_off = sides != 0
+        on_inputs = sides[is_off, None] * normals[is_off]
+        of_inputs, of_outputs = on_inputs @ self.pairs.inputs.T, exits @ self.pairs.outputs.T
+        up = np.vstack([of_inputs, of_outputs]) * self.rising
+        down = np.vstack([of_inputs, -of_outputs]) * self.falling
+        still = np.concatenate([on_inputs @ self.rest_w, exits @ self.rest_v])[:, None]
+        smallest = np.concatenate([np.full(len(on_inputs), ROUNDING), np.full(len(exits), tolerance)])
+        constant = np.sum(up[:, chosen], axis=1)
+        falls = np.hstack([np.delete(up, chosen, axis=1), down, still])
+        speeds = np.concatenate([rate - np.delete(self.pairs.rates, chosen), rate + self.pairs.rates, [rate]])
+        speeds = np.maximum(speeds, 0.0)  # a faster pair that it has no part of
+        against = constant + np.sum(np.minimum(falls, 0.0), axis=1)
+        if np.all(against > smallest * np.linalg.norm(self.rising[chosen])):
+            return True, np.inf
+        helping = np.maximum(falls, 0.0)
+        for doublings in range(_LONGEST_JUMP, 2, -1):
+            time = step * 2.0**doublings
+            if np.all(against + helping @ np.exp(-speeds * time) > smallest):
+                return False, time
+        return False, 0.0
