@@ -22,6 +22,7 @@ def open_reasons(statuses: SignArray, num_neurons: int) -> str:
         kernels.UNDECIDED: "come to a boundary that rounding does not decide",
         kernels.EVENT_LIMIT: "have more events than are followed",
         kernels.ORIGIN: "reach w = 0, from where several ways lead on",
+        kernels.FINAL: "tend to a pair of which it is open whether it is a maximum",
         NOT_FOLLOWED: "were not followed, for the time was spent",
     }
     codes, counts = np.unique(statuses, return_counts=True)

@@ -93,9 +93,9 @@ def align_pairs(
     codes_of = np.full(m, OPEN, dtype=np.int8)
     codes_of[statuses == codes.DEAD] = DEAD
     codes_of[(statuses == codes.STATIONARY) | (statuses == codes.SHRINKING)] = SADDLE
-    for j, limit in enumerate(limits):
-        if limit is not None:
-            codes_of[j] = MAXIMUM if limit.is_leading else SADDLE
+    for j, end in enumerate(ends):
+        if end.is_maximum is not None:
+            codes_of[j] = MAXIMUM if end.is_maximum else SADDLE
     indices, chosen = _distinct(limits)
     state = _states(pulled, inner, outer, paths)
     directions, outputs = _unit_rows(state.w), _unit_rows(state.v)
@@ -267,8 +267,10 @@ def _count(paths: list[PairPath | None], kind: int, num_samples: IntArray, m: in
 def _distinct(limits: Sequence[PairLimit | None]) -> tuple[IntArray, list[int]]:
     """The distinct pairs among limits, fastest first: the place of each neuron's, and a neuron of each."""
     settled = [j for j, limit in enumerate(limits) if limit is not None]
-    rows = np.array([[limits[j].rate, *limits[j].w, *limits[j].v] for j in settled]).reshape(len(settled), -1)
-    order = np.lexsort((*np.round(rows[:, 1:] / SAME_PAIR).T[::-1], -np.round(rows[:, 0], 9))) if len(settled) else []
+    if not settled:
+        return np.full(len(limits), -1, dtype=np.int64), []
+    rows = np.array([[limits[j].rate, *limits[j].w, *limits[j].v] for j in settled])
+    order = np.lexsort((*np.round(rows[:, 1:] / SAME_PAIR).T[::-1], -np.round(rows[:, 0], 9)))
     kept: list[int] = []
     indices = np.full(len(limits), -1, dtype=np.int64)
     for place in order:

@@ -2,8 +2,8 @@
 
 Under constant D = sum_i sigma_i u_i q_i^T a neuron is a sum of exponentials: along (u_i, q_i) it grows like
 exp(sigma_i t), along (u_i, -q_i) it falls like exp(-sigma_i t), and the rest of (w, v) stays. A height over a wall is
-such a sum too. Divided by its fastest exponential it is a constant and terms that all fall: if the constant is positive
-and outweighs the negative terms now, it does so for ever.
+such a sum too. Order its terms by their rates, fastest growth first: if no partial sum is negative now, the height is
+never negative later, since every term gains on those after it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from reluflow.arrays import FloatArray, IndexArray, SignArray
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
 EQUAL = 1e-9  # singular values this close, relative to the largest, count as equal
+_HEIGHT = 1e-14  # a height this small is rounding, of the neuron's norm
 _LONGEST_JUMP = 60  # doublings of a step that a jump over a quiet stretch may have
 
 
@@ -48,7 +49,7 @@ class PairLimit:
     rate, w, v
         Its rate of growth and the two unit directions.
     is_leading
-        Whether no other pair of the cone grows faster, so that nearby neurons tend to it too.
+        Whether no other pair of the cone grows faster, so that neurons of the cone beside it tend to it too.
     is_one_of_many
         Whether pairs of the same rate surround it, so that nearby neurons tend to others of them.
     """
@@ -101,7 +102,7 @@ class Motion:
         w = (up + down) @ self.pairs.inputs + still * self.rest_w
         return w, (up - down) @ self.pairs.outputs + still * self.rest_v, rate * time
 
-    def signs_for(
+    def keeps_signs(
         self, normals: FloatArray, sides: SignArray, exits: FloatArray, tolerance: float, step: float
     ) -> tuple[bool, float]:
         """Whether no height <w, normal> over a wall that it is on a side of, and no exit <row, v>, ever changes sign.
@@ -113,20 +114,25 @@ class Motion:
         is_off = sides != 0
         on_inputs = sides[is_off, None] * normals[is_off]
         of_inputs, of_outputs = on_inputs @ self.pairs.inputs.T, exits @ self.pairs.outputs.T
+        of_inputs[np.abs(of_inputs) <= ROUNDING] = 0.0
+        of_outputs[np.abs(of_outputs) <= tolerance] = 0.0
         up = np.vstack([of_inputs, of_outputs]) * self.rising
         down = np.vstack([of_inputs, -of_outputs]) * self.falling
         still = np.concatenate([on_inputs @ self.rest_w, exits @ self.rest_v])[:, None]
-        smallest = np.concatenate([np.full(len(on_inputs), ROUNDING), np.full(len(exits), tolerance)])
-        constant = np.sum(up[:, chosen], axis=1)
-        falls = np.hstack([np.delete(up, chosen, axis=1), down, still])
-        speeds = np.concatenate([rate - np.delete(self.pairs.rates, chosen), rate + self.pairs.rates, [rate]])
+        smallest = np.concatenate([np.full(len(on_inputs), ROUNDING), np.full(len(exits), tolerance)])[:, None]
+        constant = np.sum(up[:, chosen], axis=1, keepdims=True)
+        constant[np.abs(constant) <= smallest * np.linalg.norm(self.rising[chosen])] = 0.0
+        terms = np.hstack([constant, np.delete(up, chosen, axis=1), down, still])
+        rates = self.pairs.rates
+        speeds = np.concatenate([[0.0], rate - np.delete(rates, chosen), rate + rates, [rate]])
         speeds = np.maximum(speeds, 0.0)  # a faster pair that it has no part of
-        against = constant + np.sum(np.minimum(falls, 0.0), axis=1)
-        if np.all(against > smallest * np.linalg.norm(self.rising[chosen])):
+        # Sums that begin with the terms that fall slowest: if none is negative, neither is the whole (Abel's summation)
+        sums = np.cumsum(terms[:, np.argsort(speeds, kind="stable")], axis=1)
+        if np.all(constant >= 0.0) and np.all(sums >= -_HEIGHT * smallest / ROUNDING):
             return True, np.inf
-        helping = np.maximum(falls, 0.0)
+        against, helping = np.sum(np.minimum(terms, 0.0), axis=1), np.maximum(terms, 0.0)
         for doublings in range(_LONGEST_JUMP, 2, -1):
             time = step * 2.0**doublings
-            if np.all(against + helping @ np.exp(-speeds * time) > smallest):
+            if np.all(against + helping @ np.exp(-speeds * time) > smallest[:, 0]):
                 return False, time
         return False, 0.0

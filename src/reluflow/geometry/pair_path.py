@@ -33,10 +33,14 @@ _QUIET = 64  # steps, at most, between two of them
 
 @dataclass(frozen=True, eq=False)
 class PathEnd:
-    """How a path stopped: a status of `alignment.STATUS_NAMES`, and the pair that the neuron tends to, if any."""
+    """How a path stopped: a status of `alignment_statuses`, and the pair that the neuron tends to, if any.
+
+    `is_maximum` is whether |Gamma| is locally largest there, None where that is not decided.
+    """
 
     status: int
     limit: PairLimit | None = None
+    is_maximum: bool | None = None
 
 
 class PairPath:
@@ -231,12 +235,22 @@ class PairPath:
             return
         exits = np.vstack([self._slide.above, self._slide.below])
         step = 1.0 / float(np.linalg.norm(self._state.pull))
-        stays, jump = motion.signs_for(self._pulled.normals, self.sides, exits, ROUNDING * self._pulled.scale, step)
+        stays, jump = motion.keeps_signs(self._pulled.normals, self.sides, exits, ROUNDING * self._pulled.scale, step)
         if stays:
-            self._stopped = PathEnd(FINAL, motion.limit())
+            limit = motion.limit()
+            self._stopped = PathEnd(FINAL, limit, self._is_maximum(limit))
         elif jump > 0.0:
             w, v, gained = motion.at(jump)
             self._place(w, v, self.time + jump, gained)
+
+    def _is_maximum(self, limit: PairLimit) -> bool | None:
+        """Whether |Gamma| is locally largest at a limit; None where a wall through it does not tell to first order."""
+        on = (np.abs(self._pulled.normals @ limit.w) <= ROUNDING) & (self.sides != 0) & self._pulled.has_kink
+        bends = (self._pulled.plus - self._pulled.minus)[on] @ limit.v
+        tolerance = ROUNDING * self._pulled.scale
+        if not limit.is_leading or np.any(bends > tolerance):
+            return False
+        return True if np.all(bends < -tolerance) else None
 
     def _place(self, w: FloatArray, v: FloatArray, time: float, gained: float) -> None:
         norm = float(np.sqrt(w @ w + v @ v))
