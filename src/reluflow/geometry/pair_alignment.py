@@ -99,9 +99,9 @@ def align_pairs(
     indices, chosen = _distinct(limits)
     state = _states(pulled, inner, outer, paths)
     directions, outputs = _unit_rows(state.w), _unit_rows(state.v)
-    for j, limit in enumerate(limits):
-        if limit is not None:
-            directions[j], outputs[j] = limit.w, limit.v
+    for j in np.flatnonzero(indices >= 0):  # the same numbers for all neurons of a pair
+        limit = limits[chosen[indices[j]]]
+        directions[j], outputs[j] = limit.w, limit.v
     events, num = state.events, pulled.walls.num_samples
     return PairAlignment(
         ends=codes_of,

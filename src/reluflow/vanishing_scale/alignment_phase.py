@@ -13,6 +13,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.geometry import alignment, extremal
 from reluflow.geometry.aligned_pairs import PairAlignment
 from reluflow.geometry.cones import DEFAULT_MAX_CONES
+from reluflow.geometry.extremal_pairs import ExtremalPairs, extremal_pairs
 from reluflow.geometry.pair_alignment import pair_alignment_of
 
 Progress = Callable[[float], None] | None
@@ -94,11 +95,11 @@ def extremal_vectors(
     max_seconds: float = np.inf,
     progress: Progress = None,
     **old_options: Any,
-) -> extremal.ExtremalVectors:
+) -> extremal.ExtremalVectors | ExtremalPairs:
     """Enumerate the directions that neurons of a problem can align with when the scale vanishes.
 
     A vector D != 0 is extremal if it is a subgradient of G on some cone M_u and lies in M_u or in -M_u. The data, the
-    loss and the leak decide them; the neurons do not matter.
+    loss and the leak decide them; the neurons do not matter. With K outputs they are pairs of directions of w and v.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def extremal_vectors(
 
     Returns
     -------
-    ExtremalVectors
+    ExtremalVectors or, for several outputs, ExtremalPairs
         Sorted by norm, longest first.
 
     References
@@ -134,6 +135,8 @@ def extremal_vectors(
         warn_old_form("extremal_vectors(dataset, loss)", "extremal_vectors(problem)")
         return extremal.extremal_vectors(problem, *old_arguments, **options, **old_options)
     _refuse_more("extremal_vectors", old_arguments, old_options)
+    if problem.num_outputs > 1:
+        return extremal_pairs(problem.dataset, problem.loss, leak=problem.network.leak, **options)
     return extremal.extremal_vectors(problem.dataset, problem.loss, leak=problem.network.leak, **options)
 
 
