@@ -7,6 +7,7 @@ A neuron (w, v) with v in R^K feels the strengths along its v alone: wall i pull
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,12 +51,12 @@ class OutputWalls:
         """K."""
         return int(self.plus.shape[1])
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """Sum of the largest strengths: what a force is small against."""
         return float(np.sum(np.maximum(np.linalg.norm(self.plus, axis=1), np.linalg.norm(self.minus, axis=1))))
 
-    @property
+    @cached_property
     def has_kink(self) -> BoolArray:
         """Whether the strength jumps across each wall."""
         return np.asarray(np.linalg.norm(self.plus - self.minus, axis=1) > ROUNDING * self.scale)

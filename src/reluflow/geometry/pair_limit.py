@@ -131,8 +131,10 @@ class Motion:
         if np.all(constant >= 0.0) and np.all(sums >= -_HEIGHT * smallest / ROUNDING):
             return True, np.inf
         against, helping = np.sum(np.minimum(terms, 0.0), axis=1), np.maximum(terms, 0.0)
-        for doublings in range(_LONGEST_JUMP, 2, -1):
+        longest = 0.0
+        for doublings in range(3, _LONGEST_JUMP):
             time = step * 2.0**doublings
-            if np.all(against + helping @ np.exp(-speeds * time) > smallest[:, 0]):
-                return False, time
-        return False, 0.0
+            if not np.all(against + helping @ np.exp(-speeds * time) > smallest[:, 0]):
+                break
+            longest = time
+        return False, longest

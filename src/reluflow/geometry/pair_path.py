@@ -28,7 +28,7 @@ from reluflow.geometry.pair_limit import Motion, PairLimit, SingularPairs
 
 _LOG = 256  # crossings between two returns of the kernel
 _MOST_LOOKS = 400  # at where a neuron that meets no wall tends to; it is undecided if none of them shows it
-_QUIET = 64  # steps, at most, between two of them
+_FIRST_QUIET, _QUIET = 6, 64  # steps before the first of them, and at most between two
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class PairPath:
 
     def follow(self, horizon: float, max_events: int) -> PathEnd:
         """Carry it to its end, or to the horizon."""
-        quiet, looks, since = 1, 0, 0
+        quiet, looks, since = _FIRST_QUIET, 0, 0
         while self._stopped is None:
             log = kernels.PairLog(np.zeros(_LOG, np.int64), np.zeros(_LOG), np.zeros(1, np.int64))
             code, which = kernels.advance(self._walls, self._slide, self._state, log, horizon, quiet)
@@ -130,7 +130,7 @@ class PairPath:
             elif code != kernels.LOG_IS_FULL:
                 self._leave(int(which), 1 if code == kernels.LEAVES_UPWARD else -1)
             if len(self.events) > since:
-                quiet, looks, since = 1, 0, len(self.events)
+                quiet, looks, since = _FIRST_QUIET, 0, len(self.events)
         return self._stopped
 
     def carry_stopped(self, horizon: float) -> None:

@@ -20,6 +20,7 @@ from reluflow.geometry.boundary.tolerance import ROUNDING
 QUIET, AT_WALL, LEAVES_UPWARD, LEAVES_DOWNWARD, AT_HORIZON, LOG_IS_FULL = range(6)  # why `advance` came back
 TIME, LOG_NORM, STEP = range(3)  # places in `PairState.numbers`; STEP is in units of 1/|D|
 
+_FAST = {"reassoc", "contract"}  # sums in any order, so that they use the processor's vectors
 MOST_TERMS = 24  # of a series: with |D| times the step at most 1, term i is below 1/i!
 LONGEST = 1.0  # step, in units of 1/|D|
 NEGLIGIBLE = 1e-18  # a term of the series, of the neuron's norm
@@ -63,7 +64,7 @@ class PairLog(NamedTuple):
     count: IntVector
 
 
-@kernel()
+@kernel(fastmath=_FAST)
 def _normalise(state: PairState, slide: Slide) -> None:
     """Keep the neuron on the walls it slides on, and bring it to norm 1."""
     w, v = state.w, state.v
@@ -86,7 +87,7 @@ def _normalise(state: PairState, slide: Slide) -> None:
     state.numbers[LOG_NORM] += np.log(size)
 
 
-@kernel()
+@kernel(fastmath=_FAST)
 def _expand(state: PairState, square: FloatMatrix, step: float, z: FloatMatrix, terms_v: FloatMatrix) -> int:
     """The series over a step, w(x) = w + D sum_i z_i x^i and v(x) = sum_i v_i x^i; the degree reached."""
     num_outputs = state.v.shape[0]
@@ -129,7 +130,7 @@ def _root(
     return first_root_of_powers(powers, degree, before, tolerance, work)
 
 
-@kernel()
+@kernel(fastmath=_FAST)
 def _first_wall(
     walls: PairWalls, state: PairState, z: FloatMatrix, degree: int, powers: FloatVector, work: FloatVector
 ) -> tuple[int, float]:
@@ -194,7 +195,7 @@ def _move(state: PairState, z: FloatMatrix, terms_v: FloatMatrix, degree: int, a
             state.w[i] += share * state.pull[c, i]
 
 
-@kernel()
+@kernel(fastmath=_FAST)
 def _crosses(walls: PairWalls, slide: Slide, state: PairState, wall: int, jump: FloatVector) -> bool:
     """Whether a neuron that has come to one wall passes it: it moves off on the other side and goes on sliding."""
     num_outputs = state.v.shape[0]
@@ -229,7 +230,7 @@ def _crosses(walls: PairWalls, slide: Slide, state: PairState, wall: int, jump: 
     return True
 
 
-@kernel()
+@kernel(fastmath=_FAST)
 def _cross(
     walls: PairWalls, slide: Slide, state: PairState, wall: int, jump: FloatVector, tangent: FloatVector
 ) -> None:
@@ -262,7 +263,7 @@ def _cross(
             state.slopes[b, c] += product * jump[c]
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, fastmath=_FAST)
 def advance(
     walls: PairWalls, slide: Slide, state: PairState, log: PairLog, horizon: float, quiet_steps: int
 ) -> tuple[int, int]:
