@@ -8,6 +8,7 @@ never negative later, since every term gains on those after it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,18 @@ class SingularPairs:
     def equal_to(self, index: int) -> IndexArray:
         """The places of all rates that equal one of them."""
         return np.flatnonzero(np.abs(self.rates - self.rates[index]) <= EQUAL * self.rates[0])
+
+
+def is_largest_beside(rate: float, pulls: Sequence[FloatArray], num_walls: int) -> bool | None:
+    """Whether |Gamma| is locally largest at a pair that is on walls which <q, Gamma> does not feel to first order.
+
+    `pulls` are D on all sides of these walls. On each the pair is a singular pair; if it leads on all, |Gamma| is
+    nowhere larger beside it. If it does not, |Gamma| grows both ways along a line, one of which is on that side of a
+    single wall; of several that is left open (None).
+    """
+    if all(float(np.linalg.norm(pull, 2)) <= rate * (1.0 + EQUAL) for pull in pulls):
+        return True
+    return False if num_walls == 1 else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -24,8 +25,9 @@ from reluflow.geometry.boundary.events import DEATH, REFRACTION, RIDGE, SLIDE_EN
 from reluflow.geometry.boundary.tolerance import GIVEN, ROUNDING
 from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.geometry.output_walls import OutputWalls
-from reluflow.geometry.pair_limit import Motion, PairLimit, SingularPairs
+from reluflow.geometry.pair_limit import Motion, PairLimit, SingularPairs, is_largest_beside
 
+_MOST_EVEN = 6  # walls through a limit that are felt to second order only: 2^6 sides are looked at
 _LOG = 256  # crossings between two returns of the kernel
 _MOST_LOOKS = 400  # at where a neuron that meets no wall tends to; it is undecided if none of them shows it
 _FIRST_QUIET, _QUIET = 6, 64  # steps before the first of them, and at most between two
@@ -244,13 +246,20 @@ class PairPath:
             self._place(w, v, self.time + jump, gained)
 
     def _is_maximum(self, limit: PairLimit) -> bool | None:
-        """Whether |Gamma| is locally largest at a limit; None where a wall through it does not tell to first order."""
-        on = (np.abs(self._pulled.normals @ limit.w) <= ROUNDING) & (self.sides != 0) & self._pulled.has_kink
-        bends = (self._pulled.plus - self._pulled.minus)[on] @ limit.v
-        tolerance = ROUNDING * self._pulled.scale
+        """Whether |Gamma| is locally largest at a limit; None where walls through it leave it open."""
+        pulled = self._pulled
+        on = np.flatnonzero((np.abs(pulled.normals @ limit.w) <= ROUNDING) & (self.sides != 0) & pulled.has_kink)
+        bends = (pulled.plus - pulled.minus)[on] @ limit.v
+        tolerance = ROUNDING * pulled.scale
         if not limit.is_leading or np.any(bends > tolerance):
             return False
-        return True if np.all(bends < -tolerance) else None
+        even = on[bends >= -tolerance]
+        if not even.size or even.size > _MOST_EVEN:
+            return None if even.size else True
+        beside = np.repeat(self.sides[None], 2**even.size, axis=0)
+        beside[:, even] = list(product((1, -1), repeat=even.size))
+        beside[:, np.setdiff1d(on, even)] = 0
+        return is_largest_beside(limit.rate, [pulled.pull(sides) for sides in beside], int(even.size))
 
     def _place(self, w: FloatArray, v: FloatArray, time: float, gained: float) -> None:
         norm = float(np.sqrt(w @ w + v @ v))

@@ -9,7 +9,8 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.geometry.alignment import MAXIMUM, OPEN, SADDLE
 from reluflow.geometry.alignment_statuses import NOT_FOLLOWED
-from reluflow.geometry.extremal_pairs import ExtremalPairs, PairKind
+from reluflow.geometry.extremal_pairs import ExtremalPairs
+from reluflow.geometry.face_pairs import PairKind
 from reluflow.geometry.pair_alignment import align_pairs
 
 _NUM_STARTS = 1000
