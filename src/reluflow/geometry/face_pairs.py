@@ -89,8 +89,12 @@ class PairLines:
         left, rates, right = np.linalg.svd(tangent, full_matrices=False)
         pairs: list[FacePair] = []
         is_off = signs != 0
-        heights = np.einsum("frp,mr->fpm", left, U) * signs[:, None, :]
-        lies_in = [np.all(np.where(is_off[:, None], side * heights, 1.0) > TIE, axis=2) for side in (1, -1)]
+        heights = np.einsum("frp,mr->fpm", left, U)
+        is_even = (np.abs(heights) <= TIE) | is_wall  # on a line without a kink too, where the face is
+        lies_in = [
+            np.all(np.where(is_off[:, None], side * heights * signs[:, None] > TIE, is_even), axis=2)
+            for side in (1, -1)
+        ]
         for side, inside in zip((1, -1), lies_in, strict=True):
             for face, place in np.argwhere(inside & (rates > TIE * self.scale)):
                 u, q = side * left[face, :, place], side * right[face, place]
@@ -131,7 +135,9 @@ class PairLines:
         if np.linalg.norm(shares) <= TIE:
             return []
         u, q = shares @ u_of / np.linalg.norm(shares), shares @ q_of / np.linalg.norm(shares)
-        if not np.all(((self.directions.U @ u) * signs)[signs != 0] > TIE):
+        heights = self.directions.U @ u
+        is_even = np.abs(heights[(signs == 0) & ~self.has_kink]) <= TIE
+        if not (np.all((heights * signs)[signs != 0] > TIE) and np.all(is_even)):
             notes.append(
                 f"a cone has {len(places)} equal singular values {rates[places[0]]:.6g}; whether their sphere of "
                 "directions meets it was tried at one point only"
