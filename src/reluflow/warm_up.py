@@ -20,7 +20,7 @@ from reluflow.dynamics.event_driven import carrying_kernels, crossing_kernels, g
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.shared import flow_kernels
 from reluflow.dynamics.solver import AbstractSolver
-from reluflow.geometry import alignment_kernels, ascent_kernels, cone_kernels, subgradient_kernels
+from reluflow.geometry import alignment_kernels, ascent_kernels, cone_kernels, pair_path_kernels, subgradient_kernels
 from reluflow.geometry.boundary import decision, minimum_norm
 from reluflow.learning_rates import watched_descent_kernels
 from reluflow.losses import AbstractLoss
@@ -42,6 +42,7 @@ class Work(Enum):
     DESCENT = (descent_kernels,)
     GROUPED_DESCENT = (cone_group_kernels, grouped_descent_kernels)
     ALIGNMENT = (alignment_kernels,)
+    PAIR_ALIGNMENT = (pair_path_kernels, decision, minimum_norm)
     EXTREMAL_VECTORS = (ascent_kernels, cone_kernels, subgradient_kernels)
     STEP_SIZE = (watched_descent_kernels,)
     CERTIFICATES = (active_set_kernel, coordinate_descent_kernel, minimum_norm)

@@ -57,9 +57,86 @@ def test_two_classes_under_softmax_and_several_targets(reluflow, tmp_path):
     assert "classes" not in rows
 
 
-@pytest.mark.parametrize("command", ["extremal", "align", "margin", "minimum-norm", "forecast", "diagnose"])
-def test_what_is_open_names_one_class_against_the_rest(reluflow, table, command):
-    found = reluflow(command, table)
+@pytest.mark.parametrize(
+    "words",
+    [("margin",), ("minimum-norm",), ("forecast",), ("check", "boursier2024:thm1"), ("train", "--width", "inf")],
+    ids=lambda words: words[0],
+)
+def test_what_is_open_names_one_class_against_the_rest(reluflow, table, words):
+    command, *rest = words
+    place = (*rest, table) if command == "check" else (table, *rest)
+    found = reluflow(command, *place)
     assert found.status == 2
+    assert "must have one output for" in found.err
+    assert "got 3 classes; `dataset.one_against_rest(CLASS)` (`--labels CLASS`)" in found.err
     assert "sets one class against the rest" in found.err
-    assert reluflow(command, table, "--labels", "ant").status == 0
+    if command not in ("check", "train"):  # which take longer
+        assert reluflow(command, table, "--labels", "ant").status == 0
+
+
+def test_extremal_lists_pairs(reluflow, table):
+    found = reluflow("extremal", table, "--reduction", "sum", "--json").json
+    assert found["exact"]
+    assert found["count"] == len(found["vectors"]) == 6
+    first = found["vectors"][0]
+    assert first["kind"] == "maximum"
+    assert (first["side"], first["pattern"]) == (1, [-1, -1, -1, -1, 1, 1])
+    np.testing.assert_allclose(first["vector"], np.sqrt(2.0 / 3.0) * np.array([-3.5, -3.8]))
+    np.testing.assert_allclose(first["output"], np.array([-1.0, -1.0, 2.0]) / 6**0.5)
+    assert first["rate"] == first["norm"] == pytest.approx(np.linalg.norm(first["vector"]))
+    assert found["d_max"] >= first["rate"] > found["d_min"]
+    words = reluflow("extremal", table).out
+    assert "6 extremal pairs (all of them, by enumeration)" in words
+    assert "output q" in words
+
+
+def test_align_says_what_each_class_does(reluflow, table):
+    found = reluflow("align", table, "--width", 30, "--json").json
+    assert found["counts"]["maximum"] == 30
+    assert found["classes"] == ["ant", "bee", "cow"]
+    assert sum(row["neurons"] for row in found["by_class"]) == 30
+    ends = [sum(row["to"][name] for row in found["by_class"]) for name in found["classes"]]
+    assert ends == [sum(neuron["class"] == name for neuron in found["neurons"]) for name in found["classes"]]
+    neuron = found["neurons"][0]
+    assert neuron.keys() >= {"end", "extremal", "output", "rate", "time", "crossings", "slides", "direction"}
+    assert np.linalg.norm(neuron["extremal"]) == pytest.approx(neuron["rate"])
+    words = reluflow("align", table, "--width", 30).out
+    assert "Neurons by the class at which their v starts largest" in words
+    assert "to bee" in words
+
+
+def test_align_and_extremal_keep_to_their_time(reluflow, table):
+    found = reluflow("align", table, "--width", 3000, "--max-seconds", "1e-6", "--json").json
+    assert "were not followed, for the time was spent" in found["why"]
+    assert found["counts"]["open"] > 0
+    assert "were not visited" in reluflow("extremal", table, "--max-seconds", "1e-9", "--json").json["why"]
+
+
+def test_diagnose_answers_what_has_a_meaning_for_several_classes(reluflow, table):
+    found = reluflow("diagnose", table, "--json").json
+    conditions = {condition["key"]: condition for condition in found["conditions"]}
+    assert conditions["linearly-separable"]["holds"] is True
+    assert conditions["linearly-separable"]["margin"] == pytest.approx(0.5280149, abs=1e-6)
+    assert conditions["orthogonally-separable"]["holds"] is False
+    assert conditions["orthogonally-separable"]["margin"] == pytest.approx(-0.1662910, abs=1e-6)
+    assert "(ant and bee)" in conditions["orthogonally-separable"]["detail"]
+    assert conditions["general-position"]["holds"] is True
+    assert conditions["no-saddle"]["holds"] is False
+    assert conditions["lyu-a5"]["holds"] is None
+    assert "one class against the rest" in conditions["lyu-a5"]["detail"]
+    assert {theorem["applicable"] for theorem in found["theorems"]} == {False}
+    assert all(theorem["why"].startswith("stated for one output, got 3") for theorem in found["theorems"])
+    assert "--labels CLASS sets one class against the rest" in reluflow("diagnose", table).out
+
+
+def test_several_targets_have_pairs_and_a_diagnosis(reluflow, tmp_path):
+    (tmp_path / "rows.csv").write_text("a,u,v\n1,0.5,2\n3,1,2.5\n0.5,2,1\n")
+    words = (tmp_path / "rows.csv", "--target", "u,v", "--json")
+    (only,) = reluflow("extremal", *words).json["vectors"]
+    np.testing.assert_allclose(np.array(only["output"]) * only["rate"], [4.5 / 3.0, 10.0 / 3.0])
+    aligned = reluflow("align", *words, "--width", 10).json
+    assert "by_class" not in aligned
+    assert {neuron["end"] for neuron in aligned["neurons"]} == {"maximum", "dead"}
+    conditions = {c["key"]: c for c in reluflow("diagnose", *words).json["conditions"]}
+    assert conditions["orthogonally-separable"]["holds"] is None
+    assert "--target NAME" in conditions["orthogonally-separable"]["detail"]

@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from reluflow.data import Dataset
-from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons, invariants_of
-from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
-from reluflow.dynamics.event_driven.step_kernels import attempt_step, columns_at, dense_polynomial, restore_frame
-from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.shared.bernstein_kernels import (
+from reluflow.bernstein_kernels import (
     NO_ROOT,
     first_root,
     first_root_of_powers,
     value_at,
     values_at,
 )
+from reluflow.data import Dataset
+from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons, invariants_of
+from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
+from reluflow.dynamics.event_driven.step_kernels import attempt_step, columns_at, dense_polynomial, restore_frame
+from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.shared.flow_kernels import group_forces, outputs_of, relative_forces, velocity
 from reluflow.dynamics.shared.stationary_limit import boosted
 from reluflow.geometry.boundary.walls import Walls

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from geometry.neurons_at_random import INITIALISATIONS, random_neurons, random_problem
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
-from reluflow.geometry.alignment import OPEN, STATUS_NAMES, align, align_until, alignment_of
+from reluflow.geometry.alignment import OPEN, align, align_until, alignment_of
+from reluflow.geometry.alignment_statuses import STATUS_NAMES
 from reluflow.losses import LogisticLoss
 
 

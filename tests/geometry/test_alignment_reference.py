@@ -10,7 +10,8 @@ from scipy.integrate import solve_ivp
 
 from geometry.neurons_at_random import INITIALISATIONS, random_neurons, random_problem
 from geometry.oracles import ways_on
-from reluflow.geometry.alignment import DEAD, STATUS_NAMES, align, align_until
+from reluflow.geometry.alignment import DEAD, align, align_until
+from reluflow.geometry.alignment_statuses import STATUS_NAMES
 
 # An independent reference: DOP853 with events, restarted from the state; every continuation is tried by brute force.
 

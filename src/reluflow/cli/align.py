@@ -20,25 +20,32 @@ from reluflow.cli.run_options import DATA, LOSS, GivenOptions, run_options
 def command(dataset: str | None, *, run: GivenOptions, max_seconds: float, json: bool) -> None:
     """Follow every neuron to its end in the limit of vanishing scale, in closed form.
 
-    The scale does not matter in this limit, only the directions of (w, a).
+    The scale does not matter in this limit, only the directions of (w, a), or of (w, v) with several outputs.
 
     Example: reluflow align three-points --width 200 --json
     """
+    from reluflow.cli.aligned_pairs import print_pairs
     from reluflow.errors import InvalidInputError
     from reluflow.geometry.alignment import alignment_of
+    from reluflow.geometry.pair_alignment import pair_alignment_of
     from reluflow.warm_up import Work
 
     experiment = run.experiment(dataset)
     data = dataset_of(experiment)
-    data.refuse_several_outputs("alignment")
     network, chosen = experiment.network_for(data), experiment.loss_for(data)
     leak = experiment.leak
-    compile_first(Work.ALIGNMENT)
+    compile_first(Work.PAIR_ALIGNMENT if network.num_outputs > 1 else Work.ALIGNMENT)
     if network.b is not None:
         raise InvalidInputError(
             f"`{experiment.init}` must have no output bias for alignment, which is at vanishing scale, got one."
         )
     with share_bar(f"following {network.num_neurons} neurons past {data.n} samples") as progress:
+        if network.num_outputs > 1:
+            pairs = pair_alignment_of(
+                data, chosen, network.w, network.v, leak=leak, max_seconds=max_seconds, progress=progress
+            )
+            print_pairs(pairs, network, f"{data.name}: {network.num_neurons} neurons ({experiment.init})", json=json)
+            return
         result = alignment_of(data, chosen, network.w, network.a, leak=leak, max_seconds=max_seconds, progress=progress)
     names, vectors = result.end_names, result.vectors
     if json:

@@ -143,6 +143,8 @@ def _problem(
     asked = run.experiment(name)
     data = reading_of(asked).dataset
     experiment = run.over(experiment_for(theorem, asked.data), data=name)
+    if experiment.loss != "softmax":  # which a theorem of several classes is stated for
+        data.refuse_several_outputs(theorem.key)
     if asked.loss is None and experiment.loss != "square" and not data.is_binary:
         note(f"{theorem.key} is stated for the {experiment.loss} loss and labels -1, 1; these get the square loss.")
         experiment = replace(experiment, loss="square")

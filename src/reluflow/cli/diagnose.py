@@ -60,6 +60,9 @@ def command(dataset: str | None, *, run: GivenOptions, everything: bool, max_sec
         )
         return
     print(f"{data.name}: {data.n} samples in dimension {data.d}, {data.task} ({data.provenance})")
+    if data.num_outputs > 1:
+        way = "--labels CLASS sets one class against the rest" if data.classes else "--target NAME keeps one column"
+        print(f"{data.num_outputs} outputs: what is stated for one output is not judged; {way}.")
     if everything:
         _print_all(diagnosis)
     else:

@@ -14,6 +14,7 @@ from reluflow.cli.run_options import DATA, LOSS, GivenOptions, run_options
 
 if TYPE_CHECKING:
     from reluflow.arrays import SignArray
+    from reluflow.geometry.extremal_pairs import ExtremalPairs
 
 MOST_SIGNS = 40  # of a pattern, in a table
 
@@ -26,11 +27,14 @@ MOST_SIGNS = 40  # of a pattern, in a table
 def command(dataset: str | None, *, run: GivenOptions, max_seconds: float, json: bool) -> None:
     """List all extremal vectors: the directions neurons can align with as the scale vanishes.
 
+    With several outputs they are pairs: rate times the direction u of w, and the direction q of v.
+
     Where there are too many cones to visit, neurons are followed from many starts, and `--max-seconds` bounds that.
 
     Example: reluflow extremal three-points --json
     """
     from reluflow.geometry.extremal import extremal_vectors
+    from reluflow.geometry.extremal_pairs import extremal_pairs
     from reluflow.geometry.thresholds import subgradient_range
     from reluflow.warm_up import Work
 
@@ -38,6 +42,13 @@ def command(dataset: str | None, *, run: GivenOptions, max_seconds: float, json:
     data, leak = dataset_of(experiment), experiment.leak
     chosen = experiment.loss_for(data)
     compile_first(Work.EXTREMAL_VECTORS)
+    if data.num_outputs > 1:
+        with share_bar("visiting cones or following neurons") as progress:
+            pairs = extremal_pairs(data, chosen, leak=leak, max_seconds=max_seconds, progress=progress)
+        if pairs.degenerate:
+            note("; ".join(pairs.degenerate))
+        _print_pairs(pairs, data.name, json=json)
+        return
     with share_bar("following neurons to where they settle") as progress:
         found = extremal_vectors(data, chosen, leak=leak, max_seconds=max_seconds, progress=progress)
     d_max, d_min = subgradient_range(data, chosen, leak=leak) or (None, None)
@@ -71,6 +82,41 @@ def command(dataset: str | None, *, run: GivenOptions, max_seconds: float, json:
             (vector(v), number(size), str(kind), f"{int(side):+d}", _pattern(pattern))
             for v, size, kind, side, pattern in zip(
                 found.vectors, found.norms, found.kinds, found.sides, found.patterns, strict=True
+            )
+        ],
+    )
+
+
+def _print_pairs(found: ExtremalPairs, name: str, *, json: bool) -> None:
+    """The pairs of data with several outputs."""
+    if json:
+        rows = zip(found.vectors, found.outputs, found.norms, found.kinds, found.sides, found.patterns, strict=True)
+        vectors = [
+            {
+                "vector": v,
+                "norm": rate,
+                "kind": str(kind),
+                "side": int(side),
+                "pattern": pattern,
+                "output": output,
+                "rate": rate,
+            }
+            for v, output, rate, kind, side, pattern in rows
+        ]
+        head = {"count": len(found), "d_max": found.d_max, "d_min": found.d_min, "exact": found.exact}
+        print_json(head | {"why": found.why or None, "vectors": vectors})
+        return
+    how = "all of them, by enumeration" if found.exact else "those found by search; there may be more"
+    count = "1 extremal pair" if len(found) == 1 else f"{len(found)} extremal pairs"
+    print(f"{name}: {count} ({how}); D_max = {number(found.d_max)}, D_min = {number(found.d_min)}")
+    if found.why:
+        print(f"The list may not be complete: {found.why}.")
+    print_table(
+        ("rate u", "output q", "rate", "kind", "pattern"),
+        [
+            (vector(v), vector(output), number(rate), str(kind), _pattern(pattern))
+            for v, output, rate, kind, pattern in zip(
+                found.vectors, found.outputs, found.norms, found.kinds, found.patterns, strict=True
             )
         ],
     )

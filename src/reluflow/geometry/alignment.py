@@ -19,6 +19,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError, ReluflowError
 from reluflow.geometry import alignment_kernels as kernels
 from reluflow.geometry.alignment_kernels import FrozenPath
+from reluflow.geometry.alignment_statuses import NOT_FOLLOWED, open_reasons
 from reluflow.geometry.boundary.walls import PulledWalls, Walls
 from reluflow.geometry.frozen_flow import FrozenFlow
 from reluflow.losses import AbstractLoss
@@ -28,11 +29,6 @@ from reluflow.tables import RowsToFrame, html_table
 Progress = Callable[[float], None] | None
 MAXIMUM, MINIMUM, DEAD, SADDLE, OPEN = range(5)
 END_NAMES = ("maximum", "minimum", "dead", "saddle", "open")
-NOT_FOLLOWED = 9  # after the codes of the kernels: the time was spent before its turn came
-STATUS_NAMES = (
-    "final", "dead", "stationary", "shrinking", "horizon", "ridge", "undecided", "event-limit", "origin",
-    "not-followed",
-)  # fmt: skip
 _BLOCK = 1024  # neurons, at most, between two words about the progress
 _EVENTS, _EVENTS_A_SAMPLE = 10_000, 5  # after so many, or so many for each sample, a neuron is given up
 SAME_VECTOR = 1e-9  # two final vectors this close, relative to the largest, are one extremal vector
@@ -99,16 +95,7 @@ class Alignment(RowsToFrame):
     @property
     def why_open(self) -> str:
         """How many neurons have no end here, and why; empty where all have one."""
-        words = {
-            kernels.HORIZON: "have an event after the horizon",
-            kernels.AT_RIDGE: "come to a point where the flow is not unique",
-            kernels.UNDECIDED: "come to a boundary that rounding does not decide",
-            kernels.EVENT_LIMIT: "have more events than are followed",
-            kernels.ORIGIN: "reach w = 0, from where several ways lead on",
-            NOT_FOLLOWED: "were not followed, for the time was spent",
-        }
-        codes, counts = np.unique(self.statuses[self.ends == OPEN], return_counts=True)
-        return "; ".join(f"{k:,} of {len(self.ends):,} neurons {words[c]}" for c, k in zip(codes, counts, strict=True))
+        return open_reasons(self.statuses[self.ends == OPEN], len(self.ends))
 
     def table(self) -> list[dict[str, Any]]:
         """One row per neuron, ready for a data frame."""

@@ -111,7 +111,7 @@ class ExtremalVectors(RowsToFrame):
 
 
 @dataclass(frozen=True, eq=False)
-class _Landing:
+class Landing:
     """A face whose subgradients include the projection of D on its span."""
 
     signs: SignArray
@@ -224,7 +224,9 @@ def extremal_vectors_of(
         notes += faces.notes
         landings, dead = _landings(directions, coefficients, faces.signs, notes)
         if rank < directions.basis.shape[1]:  # then the directions orthogonal to all samples are a cone too
-            dead += _dead_saddles([_land(directions, coefficients, np.zeros(m, dtype=np.int8), side=1)], coefficients)
+            dead += _dead_saddles(
+                [landing_on(directions, coefficients, np.zeros(m, dtype=np.int8), side=1)], coefficients
+            )
         return _collect(directions, coefficients, leak, landings, dead, exact=True, notes=notes)
     settled = settled_signs(
         directions, coefficients, num_starts=num_starts, seed=seed, max_seconds=max_seconds, progress=progress
@@ -232,8 +234,8 @@ def extremal_vectors_of(
     if settled.num_open:
         notes.append(f"{settled.num_open} of {settled.num_done} runs died or did not settle")
     why = (
-        f"there are up to {_rounded(num_faces(m, rank))} cones, more than are visited one by one ({max_cones:,}); the "
-        f"vectors are those that {settled.num_done:,} followed neurons settled at, and saddles are missed"
+        f"there are up to {rounded_count(num_faces(m, rank))} cones, more than are visited one by one ({max_cones:,}); "
+        f"the vectors are those that {settled.num_done:,} followed neurons settled at, and saddles are missed"
     )
     if settled.num_done < settled.num_runs:
         why += f"; {settled.num_runs - settled.num_done:,} more neurons were not followed, for the time was spent"
@@ -251,16 +253,16 @@ def least_cosine_off_faces(directions: DistinctDirections, coefficients: LineCoe
 
 def _landings(
     directions: DistinctDirections, coefficients: LineCoefficients, signs: SignArray, notes: list[str]
-) -> tuple[list[_Landing], list[_Landing]]:
+) -> tuple[list[Landing], list[Landing]]:
     """Faces that hold an extremal vector, and faces with D_u = 0 around which G takes both signs."""
     from reluflow.geometry.subgradient_kernels import critical_faces
 
     codes, distances = critical_faces(directions.U, signs, coefficients.table, TIE, coefficients.scale)
     landings = [
-        _land(directions, coefficients, signs[index], side=int(codes[index]))
+        landing_on(directions, coefficients, signs[index], side=int(codes[index]))
         for index in np.flatnonzero(np.abs(codes) == 1)
     ]
-    dead = [_land(directions, coefficients, signs[index], side=1) for index in np.flatnonzero(codes == 2)]
+    dead = [landing_on(directions, coefficients, signs[index], side=1) for index in np.flatnonzero(codes == 2)]
     num_on_boundary = int(np.count_nonzero(np.abs(codes) == 3))
     if num_on_boundary:
         notes.append(f"{num_on_boundary} cones have a subgradient on their boundary (Lemma 2 fails)")
@@ -270,7 +272,7 @@ def _landings(
     return landings, _dead_saddles(dead, coefficients)
 
 
-def _dead_saddles(faces: list[_Landing], coefficients: LineCoefficients) -> list[_Landing]:
+def _dead_saddles(faces: list[Landing], coefficients: LineCoefficients) -> list[Landing]:
     """Those of the faces with D_u = 0 around which G takes both signs."""
     slack = TIE * coefficients.scale
     return [
@@ -282,7 +284,9 @@ def _dead_saddles(faces: list[_Landing], coefficients: LineCoefficients) -> list
     ]
 
 
-def _land(directions: DistinctDirections, coefficients: LineCoefficients, signs: SignArray, *, side: int) -> _Landing:
+def landing_on(
+    directions: DistinctDirections, coefficients: LineCoefficients, signs: SignArray, *, side: int
+) -> Landing:
     """The subgradient on a face that has its projected gradient among its subgradients, and G around it."""
     from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 
@@ -308,10 +312,10 @@ def _land(directions: DistinctDirections, coefficients: LineCoefficients, signs:
     ends = np.stack([coefficients.plus[zeros], coefficients.minus[zeros]])
     of_potential, _ = box_minimum_norm(base, U[zeros], ends.min(axis=0), ends.max(axis=0), ROUNDING * scale)
     is_critical = bool(np.linalg.norm(of_potential - shortest) <= TIE * scale)
-    return _Landing(signs, side, shortest, line_values, rank, slopes, is_bound, is_critical)
+    return Landing(signs, side, shortest, line_values, rank, slopes, is_bound, is_critical)
 
 
-def _kind(landing: _Landing, dimension: int, slack: float) -> Kind:
+def _kind(landing: Landing, dimension: int, slack: float) -> Kind:
     """Maximum, minimum or saddle of G on the sphere at side * D.
 
     Off the cone G - <w, D> is positively homogeneous and linear between the rays of the local arrangement, so its
@@ -330,8 +334,8 @@ def _collect(
     directions: DistinctDirections,
     coefficients: LineCoefficients,
     leak: float,
-    landings: list[_Landing],
-    dead_saddles: list[_Landing],
+    landings: list[Landing],
+    dead_saddles: list[Landing],
     *,
     exact: bool,
     notes: list[str],
@@ -375,7 +379,7 @@ def _collect(
     )
 
 
-def _rounded(count: int) -> str:
+def rounded_count(count: int) -> str:
     """A count, by its power of ten where nobody reads its digits."""
     return f"{count:,}" if count < 10**9 else f"10^{len(str(count)) - 1}"
 
@@ -384,7 +388,7 @@ def _stack(rows: list[SignArray], width: int) -> SignArray:
     return np.array(rows, dtype=np.int8).reshape(-1, width)
 
 
-def _longest_first(landings: list[_Landing]) -> list[_Landing]:
+def _longest_first(landings: list[Landing]) -> list[Landing]:
     """By norm, longest first; norms equal to 1e-9 count as equal and are ordered by pattern, + before 0 before -."""
     norms = np.array([np.linalg.norm(landing.projection) for landing in landings])
     order = np.argsort(-norms, kind="stable")

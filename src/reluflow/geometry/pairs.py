@@ -69,3 +69,58 @@ def pair_summary(X: FloatArray, y: FloatArray) -> PairSummary:
             min_same = min(min_same, float(np.min(cosines, where=same & ~diagonal, initial=np.inf)))
             max_cross = max(max_cross, float(np.max(-cosines, where=~same, initial=-np.inf)))
     return PairSummary(min_same, max_cross, negative_sums, is_complete)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCosines:
+    """Extreme cosines of pairs of samples, by their classes.
+
+    Parameters
+    ----------
+    smallest_within
+        Smallest cosine of two samples of a class, shape (K,); inf where it has fewer than two.
+    largest_across
+        Largest cosine of a sample of one class and one of another, shape (K, K); -inf on the diagonal.
+    is_complete
+        Whether every pair was visited; else these only bound the true ones.
+    """
+
+    smallest_within: FloatArray
+    largest_across: FloatArray
+    is_complete: bool
+
+    @property
+    def within(self) -> float:
+        """mu_s: the smallest cosine within a class, inf if there is no such pair."""
+        return float(np.min(self.smallest_within))
+
+    @property
+    def across(self) -> float:
+        """-mu_d: the largest cosine across classes."""
+        return float(np.max(self.largest_across))
+
+
+def class_cosines(X: FloatArray, labels: FloatArray, num_classes: int) -> ClassCosines:
+    """Visit all pairs of samples, or, past the budget, as many as it allows; labels are 0, ..., K - 1.
+
+    >>> found = class_cosines(np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 2.0]]), np.array([0.0, 0.0, 1.0]), 2)
+    >>> found.within, found.across
+    (1.0, 0.0)
+    """
+    n, d = X.shape
+    is_complete = float(n) * n * (d + 100) <= PAIR_BUDGET
+    units, classes = X / np.linalg.norm(X, axis=1, keepdims=True), labels.astype(np.int64)
+    within, across = np.full(num_classes, np.inf), np.full((num_classes, num_classes), -np.inf)
+    members = [np.flatnonzero(classes == c) for c in range(num_classes)]
+    seen = members if is_complete else [rows[: max(_REFUTING_ROWS // num_classes, 1)] for rows in members]
+    for c in range(num_classes):
+        for start in range(0, len(seen[c]), _BLOCK):
+            rows = seen[c][start : start + _BLOCK]
+            for e in range(num_classes):
+                cosines = units[rows] @ units[members[e]].T
+                if e != c:
+                    across[c, e] = across[e, c] = max(across[c, e], float(np.max(cosines, initial=-np.inf)))
+                else:
+                    is_other = rows[:, None] != members[e]
+                    within[c] = min(within[c], float(np.min(cosines, where=is_other, initial=np.inf)))
+    return ClassCosines(within, across, is_complete)

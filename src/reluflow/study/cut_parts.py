@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reluflow.geometry.alignment import NOT_FOLLOWED
+from reluflow.geometry.alignment_statuses import NOT_FOLLOWED
 
 if TYPE_CHECKING:
     from reluflow.study.story import Study

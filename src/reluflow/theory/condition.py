@@ -11,6 +11,7 @@ from reluflow.theory.comparison import Comparison
 
 if TYPE_CHECKING:
     from reluflow.theory.facts import DatasetFacts
+    from reluflow.theory.output_facts import OutputFacts
 
 NOT_BINARY = "the labels are not -1 and 1"  # the detail of an assumption that asks for two classes
 
@@ -56,12 +57,16 @@ class Condition:
 
 @dataclass(frozen=True)
 class Assumption:
-    """A condition before it meets a dataset: its key, its paper, where it stands, how it is judged."""
+    """A condition before it meets a dataset: its key, its paper, where it stands, how it is judged.
+
+    `judge_outputs` judges data with several outputs, where it has a meaning for them.
+    """
 
     key: str
     paper: str
     statement: str
     judge: Callable[[DatasetFacts], Comparison]
+    judge_outputs: Callable[[OutputFacts], Comparison] | None = None
 
 
 @dataclass(frozen=True)

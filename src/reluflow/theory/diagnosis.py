@@ -19,6 +19,7 @@ from reluflow.tables import RowsToFrame, html_table
 from reluflow.theory.comparison import Comparison, undecided
 from reluflow.theory.condition import Assumption, Condition, DataHypotheses
 from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.output_facts import OutputFacts
 
 NOT_JUDGED = "not judged, for the time was spent"
 
@@ -136,7 +137,8 @@ def diagnose(
     Returns
     -------
     Diagnosis
-        `conditions` in a fixed order with signed margins, and `theorems` with the data hypotheses that fail.
+        `conditions` in a fixed order with signed margins, and `theorems` with the data hypotheses that fail. With
+        several classes or targets those assumptions are judged that have a meaning for them; no theorem applies.
 
     Examples
     --------
@@ -150,16 +152,30 @@ def diagnose(
         raise InvalidInputError("a diagnosis compares samples and needs at least 2 of them, got 1; add a sample.")
     dataset.check_samples()
     chosen = loss_named(loss) if isinstance(loss, str) else loss
-    facts = DatasetFacts(dataset, default_loss(dataset) if chosen is None else chosen, leak)
+    given = default_loss(dataset) if chosen is None else chosen
+    several = dataset.num_outputs > 1
+    facts = OutputFacts(dataset, given, leak) if several else DatasetFacts(dataset, given, leak)
     allowed, conditions = ProcessorTime(max_seconds), []
     for number, assumption in enumerate(assumptions(), start=1):
-        found = undecided(NOT_JUDGED) if allowed.is_spent else assumption.judge(facts)
+        found = undecided(NOT_JUDGED) if allowed.is_spent else _judged(assumption, facts)
         conditions.append(_condition(assumption, found))
         if progress is not None:
             progress(number / len(assumptions()))
     by_key = {condition.key: condition for condition in conditions}
-    theorems = tuple(_applicability(theorem, by_key, facts) for theorem in main_theorems())
+    theorems = tuple(
+        Applicability(theorem.key, False, facts.without_meaning)
+        if isinstance(facts, OutputFacts)
+        else _applicability(theorem, by_key, facts)
+        for theorem in main_theorems()
+    )
     return Diagnosis(dataset, facts.loss, leak, tuple(conditions), theorems)
+
+
+def _judged(assumption: Assumption, facts: DatasetFacts | OutputFacts) -> Comparison:
+    """What a dataset says to an assumption; of several outputs, nothing where it has no meaning for them."""
+    if isinstance(facts, DatasetFacts):
+        return assumption.judge(facts)
+    return undecided(facts.without_meaning) if assumption.judge_outputs is None else assumption.judge_outputs(facts)
 
 
 def _condition(assumption: Assumption, judged: Comparison) -> Condition:
@@ -168,7 +184,9 @@ def _condition(assumption: Assumption, judged: Comparison) -> Condition:
 
 
 def default_loss(dataset: Dataset) -> AbstractLoss:
-    """The averaged square loss for regression, the averaged logistic loss for classification."""
+    """The averaged square loss for regression, the averaged logistic or softmax loss for classification."""
+    if dataset.num_outputs > 1:
+        return loss_named(dataset.default_loss)
     return loss_named("logistic" if dataset.task == "classification" else "square")
 
 

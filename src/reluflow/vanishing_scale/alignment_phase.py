@@ -9,8 +9,12 @@ import numpy as np
 
 from reluflow.deprecation import warn_old_form
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.errors import InvalidInputError
 from reluflow.geometry import alignment, extremal
+from reluflow.geometry.aligned_pairs import PairAlignment
 from reluflow.geometry.cones import DEFAULT_MAX_CONES
+from reluflow.geometry.extremal_pairs import ExtremalPairs, extremal_pairs
+from reluflow.geometry.pair_alignment import pair_alignment_of
 
 Progress = Callable[[float], None] | None
 
@@ -21,11 +25,12 @@ def align(
     max_seconds: float = np.inf,
     progress: Progress = None,
     **old_options: Any,
-) -> alignment.Alignment:
+) -> alignment.Alignment | PairAlignment:
     """Follow every neuron of a problem to its end in the limit of vanishing scale, in closed form.
 
     The forces are those of the labels at zero output, and each neuron moves by dw/dt = a D, da/dt = <w, D> with
-    D = sum_k eta_k r_k x_k; only the direction of (w, a) matters, not the scale of the network.
+    D = sum_k eta_k r_k x_k; only the direction of (w, a) matters, not the scale of the network. With K outputs D is a
+    matrix and v in R^K stands for a: dw/dt = D v, dv/dt = D^T w, and neurons tend to extremal pairs of directions.
 
     Parameters
     ----------
@@ -41,7 +46,7 @@ def align(
 
     Returns
     -------
-    Alignment
+    Alignment or, for several outputs, PairAlignment
         For each neuron its end, its extremal vector, the time and the samples it crossed.
 
     Examples
@@ -55,8 +60,23 @@ def align(
         warn_old_form("align(X, forces, w, a)", "align(problem)")
         return alignment.align(problem, *old_arguments, max_seconds=max_seconds, progress=progress, **old_options)
     _refuse_more("align", old_arguments, old_options)
-    problem.refuse_variant("the alignment phase", "its neurons move by the loss alone.")
     network = problem.network
+    if problem.num_outputs > 1:
+        if network.b is not None or not problem.moves_freely:
+            raise InvalidInputError(
+                "`problem` must have neurons that move by the loss alone for the alignment phase, got "
+                f"{problem.variant}; leave out all but the outputs."
+            )
+        return pair_alignment_of(
+            problem.dataset,
+            problem.loss,
+            network.w,
+            network.v,
+            leak=network.leak,
+            max_seconds=max_seconds,
+            progress=progress,
+        )
+    problem.refuse_variant("the alignment phase", "its neurons move by the loss alone.")
     return alignment.alignment_of(
         problem.dataset,
         problem.loss,
@@ -75,11 +95,11 @@ def extremal_vectors(
     max_seconds: float = np.inf,
     progress: Progress = None,
     **old_options: Any,
-) -> extremal.ExtremalVectors:
+) -> extremal.ExtremalVectors | ExtremalPairs:
     """Enumerate the directions that neurons of a problem can align with when the scale vanishes.
 
     A vector D != 0 is extremal if it is a subgradient of G on some cone M_u and lies in M_u or in -M_u. The data, the
-    loss and the leak decide them; the neurons do not matter.
+    loss and the leak decide them; the neurons do not matter. With K outputs they are pairs of directions of w and v.
 
     Parameters
     ----------
@@ -97,7 +117,7 @@ def extremal_vectors(
 
     Returns
     -------
-    ExtremalVectors
+    ExtremalVectors or, for several outputs, ExtremalPairs
         Sorted by norm, longest first.
 
     References
@@ -115,6 +135,8 @@ def extremal_vectors(
         warn_old_form("extremal_vectors(dataset, loss)", "extremal_vectors(problem)")
         return extremal.extremal_vectors(problem, *old_arguments, **options, **old_options)
     _refuse_more("extremal_vectors", old_arguments, old_options)
+    if problem.num_outputs > 1:
+        return extremal_pairs(problem.dataset, problem.loss, leak=problem.network.leak, **options)
     return extremal.extremal_vectors(problem.dataset, problem.loss, leak=problem.network.leak, **options)
 
 

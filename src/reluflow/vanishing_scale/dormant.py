@@ -15,7 +15,8 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.geometry import alignment_kernels as kernels
-from reluflow.geometry.alignment import NOT_FOLLOWED, align
+from reluflow.geometry.alignment import align
+from reluflow.geometry.alignment_statuses import NOT_FOLLOWED
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import orthonormal_rows

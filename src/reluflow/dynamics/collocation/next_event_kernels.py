@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatMatrix, FloatVector, IntVector, SignVector
+from reluflow.bernstein_kernels import NO_ROOT, first_root_of_powers
 from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.collocation.neuron_series_kernels import Series
 from reluflow.dynamics.collocation.sliding_kernels import Pulls, Slide, strength_of
 from reluflow.dynamics.collocation.tuning import ON_WALL
 from reluflow.dynamics.collocation.vector_kernels import dot, norm
-from reluflow.dynamics.shared.bernstein_kernels import NO_ROOT, first_root_of_powers
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
 

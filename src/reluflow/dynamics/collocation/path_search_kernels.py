@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from reluflow.arrays import FloatVector, IntVector, SignVector
+from reluflow.bernstein_kernels import first_root_of_powers
 from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.collocation.neuron_series_kernels import PullAhead, Series
 from reluflow.dynamics.collocation.next_event_kernels import choose_by_way, first_crossing, first_exit
@@ -26,7 +27,6 @@ from reluflow.dynamics.collocation.wall_survey_kernels import (
     outlook,
     survey_walls,
 )
-from reluflow.dynamics.shared.bernstein_kernels import first_root_of_powers
 
 NOTHING_AHEAD = Outlook(0.0, -1.0, 0.0, 0.0)
 NOTHING, CROSSING, EXIT, CHANGE_OF_SIGN = 0, 1, 2, 3  # what ends a piece

@@ -21,11 +21,11 @@ from reluflow.arrays import (
     IntMatrix,
     IntVector,
 )
+from reluflow.bernstein_kernels import NO_ROOT, first_root, value_at
 from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import Members
 from reluflow.dynamics.event_driven.step_kernels import some_columns_at
 from reluflow.dynamics.event_driven.tuning import UNCLEAR
-from reluflow.dynamics.shared.bernstein_kernels import NO_ROOT, first_root, value_at
 from reluflow.dynamics.shared.flow_kernels import Layout
 from reluflow.geometry.boundary.events import DEATH, REFRACTION, SIGN_CHANGE, SLIDE_ENTRY
 from reluflow.geometry.boundary.tolerance import ROUNDING

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector, IntArray, IntMatrix, IntVector, SignVector
+from reluflow.bernstein_kernels import NO_ROOT, first_root
 from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import Members
-from reluflow.dynamics.shared.bernstein_kernels import NO_ROOT, first_root
 from reluflow.dynamics.shared.flow_kernels import Layout, add_wall_pulls, wall_forces
 from reluflow.geometry.boundary.tolerance import ROUNDING
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
+from reluflow.bernstein_kernels import first_root, value_at
 from reluflow.dynamics.event_driven.carrying_kernels import Arrivals
 from reluflow.dynamics.event_driven.crossing_kernels import may_cross, scan_columns
 from reluflow.dynamics.event_driven.flow_state import FlowState
@@ -27,7 +28,6 @@ from reluflow.dynamics.event_driven.tuning import (
 from reluflow.dynamics.gradient import Gradient
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import sizes_beyond_doubles
-from reluflow.dynamics.shared.bernstein_kernels import first_root, value_at
 from reluflow.dynamics.shared.fading_clock import LARGEST_LOG, ORDINARY
 from reluflow.dynamics.shared.flow_kernels import velocity
 from reluflow.dynamics.shared.frozen_start import FrozenStart

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.bernstein_kernels import values_at
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.event_driven.carrying_kernels import Arrivals, Course, carry_crossers
 from reluflow.dynamics.event_driven.crossing_kernels import refresh_expiry, scan_frames
@@ -12,7 +13,6 @@ from reluflow.dynamics.event_driven.flow_state import FlowState
 from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
 from reluflow.dynamics.event_driven.step_kernels import columns_at
 from reluflow.dynamics.event_driven.tuning import KINK_SHARE
-from reluflow.dynamics.shared.bernstein_kernels import values_at
 from reluflow.dynamics.shared.flow_kernels import (
     group_forces,
     outputs_of,

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.bernstein_kernels import NO_ROOT, first_root
 from reluflow.dynamics.event_driven.crossing_kernels import slide_margins
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.event_driven.step_kernels import columns_at
-from reluflow.dynamics.shared.bernstein_kernels import NO_ROOT, first_root
 from reluflow.dynamics.shared.flow_kernels import Layout, outputs_of, relative_forces
 
 

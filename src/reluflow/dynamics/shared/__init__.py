@@ -3,8 +3,8 @@
 To be read in this order; each file knows those above it only. Kernels are machine code and hold nothing else.
 
 - `tuning`: the tuned constants, with what each does.
-- `bernstein_kernels`: the first root of a polynomial. (What happens at a wall is decided in `geometry/boundary`.)
-- `flow_kernels`: outputs, forces and velocities.
+- `flow_kernels`: outputs, forces and velocities. (Roots of polynomials are in `reluflow.bernstein_kernels`, what
+  happens at a wall in `geometry/boundary`.)
 - `pull_errors`, `boundary_events`: pulls too small to have a sign; what an arrival at a wall does to a neuron.
 - `stationary_limit`: where the flow tends to from a state near its end.
 - `frozen_start`: the closed-form start at a tiny scale.

@@ -287,12 +287,14 @@ class Resolution(NamedTuple):
     """Where a neuron that stands on walls goes.
 
     `sides` has the new side of each wall it stood on: 1 or -1 to leave or pass, 0 to slide. `is_ridge` is whether more
-    than one continuation exists, so that the choice was not the flow's; `is_still` whether nothing pulls it there.
+    than one continuation exists, so that the choice was not the flow's; `is_still` whether nothing pulls it there;
+    `is_undecided` whether no continuation was found beyond rounding, and `sides` are the ones that miss least.
     """
 
     sides: tuple[int, ...]
     is_ridge: bool
     is_still: bool
+    is_undecided: bool = False
 
 
 def resolve(
@@ -324,4 +326,5 @@ def resolve(
         # a side that the neuron is not on must not set what counts as rounding for the forces that do act on it
         most = _MOST_OF_ACTING * acting
         verdict = decided(np.clip(plus[on], -most, most), np.clip(minus[on], -most, most))
-    return Resolution(tuple(choice.sides.tolist()), verdict == SEVERAL_WAYS, not np.any(choice.pull))
+    is_still = not np.any(choice.pull)
+    return Resolution(tuple(choice.sides.tolist()), verdict == SEVERAL_WAYS, is_still, verdict == NO_WAY)

@@ -8,11 +8,14 @@ from itertools import permutations
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.geometry.arrangement import TIE
+from reluflow.geometry.general_position import smallest_subset_singular_value
 from reluflow.geometry.pairs import pair_summary
 from reluflow.papers.boursier2024.data import three_point_box_worst
 from reluflow.theory.comparison import Comparison, fails, judgement, positive, undecided
 from reluflow.theory.condition import Assumption
-from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.facts import MAX_SUBSETS, DatasetFacts
+from reluflow.theory.output_facts import OutputFacts
 
 LARGEST_PRINTED_ETA = 1.0 / 6.0  # Theorem 2 and Lemma 8 as printed
 
@@ -57,6 +60,40 @@ def no_saddle(facts: DatasetFacts) -> Comparison:
     saddles = sum(kind == "saddle" for kind in extremal.kinds)
     count = f"{len(extremal.kinds)} extremal vector{'s' if len(extremal.kinds) != 1 else ''}"
     detail = f"{count}, {saddles} of them {'saddles' if saddles != 1 else 'a saddle'}"
+    return judgement(saddles == 0, float(-saddles), detail)
+
+
+def samples_in_general_position(facts: OutputFacts) -> Comparison:
+    """Lemma 2 for several outputs: any d samples are independent, all pull, no extremal pair is on a boundary."""
+    forces = facts.loss.label_forces(facts.dataset.y, facts.dataset.num_outputs)
+    idle = np.flatnonzero(~np.any(forces, axis=1))
+    if idle.size:
+        return fails(f"sample {idle[0] + 1} has no force")
+    if repeated := facts.dataset.num_repeated:
+        return fails(f"{repeated} sample{'s repeat' if repeated > 1 else ' repeats'} an earlier one")
+    found = smallest_subset_singular_value(facts.dataset.X, max_subsets=MAX_SUBSETS)
+    if found is None:
+        return undecided(f"there are more than {MAX_SUBSETS} subsets of {facts.dataset.d} samples")
+    names = ", ".join(str(k + 1) for k in found[1])
+    detail = f"the samples closest to dependent are {names}, with least singular value {found[0]:.3g}"
+    if found[0] <= TIE:
+        return judgement(False, found[0] - TIE, detail)
+    if facts.extremal is None or not facts.extremal.exact:
+        return undecided(f"{detail}; there are too many cones to visit for the boundaries of their extremal pairs")
+    if facts.extremal.degenerate:
+        return fails(f"{detail}; {'; '.join(facts.extremal.degenerate)}")
+    return positive(found[0] - TIE, f"{detail}; no extremal pair is on the boundary of its cone")
+
+
+def no_saddle_among_pairs(facts: OutputFacts) -> Comparison:
+    """The same of extremal pairs: each is a maximum of |Gamma| on the sphere."""
+    pairs = facts.extremal
+    if pairs is None or not pairs.exact:
+        return undecided("there are too many cones to visit")
+    saddles, left_open = pairs.kinds.count("saddle"), pairs.kinds.count("open")
+    detail = f"{len(pairs)} extremal pair{'s' if len(pairs) != 1 else ''}, {saddles} of them saddles"
+    if left_open and not saddles:
+        return undecided(f"{detail}; the kind of {left_open} is open")
     return judgement(saddles == 0, float(-saddles), detail)
 
 
@@ -223,8 +260,11 @@ GENERAL_POSITION = Assumption(
     "boursier2024",
     "Lemma 2: samples independent, no $D_u$ on the boundary of its cone",
     general_position,
+    samples_in_general_position,
 )
-NO_SADDLE = Assumption("no-saddle", "boursier2024", "Theorem 1: no extremal vector is a saddle of $G$", no_saddle)
+NO_SADDLE = Assumption(
+    "no-saddle", "boursier2024", "Theorem 1: no extremal vector is a saddle of $G$", no_saddle, no_saddle_among_pairs
+)
 NO_DEAD_SADDLE = Assumption(
     "no-dead-saddle",
     "boursier2024",

@@ -17,6 +17,7 @@ from reluflow.papers.lyu2021.hinted_data import hinted as hinted_dataset
 from reluflow.theory.comparison import Comparison, fails, judgement, positive, undecided
 from reluflow.theory.condition import NOT_BINARY, Assumption
 from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES, DatasetFacts
+from reluflow.theory.output_facts import OutputFacts
 from reluflow.theory.separability import LINEARLY_SEPARABLE, ORTHOGONALLY_SEPARABLE, ROUNDING, orthogonal_separability
 
 _SYMMETRY_BUDGET = 20_000  # samples for which the distance to symmetry is computed, not only its truth
@@ -61,7 +62,7 @@ def non_branching(facts: DatasetFacts) -> Comparison:
     return undecided("not decidable by a finite computation; a trajectory that meets a ridge refutes it")
 
 
-def unit_ball(facts: DatasetFacts) -> Comparison:
+def unit_ball(facts: DatasetFacts | OutputFacts) -> Comparison:
     """Sec. 3: |x_i| <= 1, used by explicit constants only (rescale X and time otherwise)."""
     largest = float(facts.norms.max())
     return judgement(bool(largest <= 1.0 + ROUNDING), 1.0 - largest, f"largest $|x_i|$ = {largest:.6g}")
@@ -251,7 +252,7 @@ MEAN_OFF_BOUNDARIES = Assumption(
 NON_BRANCHING = Assumption(
     "non-branching", "lyu2021", "Assumptions 4.6, A.6: the flow near aligned networks is unique", non_branching
 )
-UNIT_BALL = Assumption("unit-ball", "lyu2021", r"Sec. 3: $|x_i| \le 1$ (explicit constants only)", unit_ball)
+UNIT_BALL = Assumption("unit-ball", "lyu2021", r"Sec. 3: $|x_i| \le 1$ (explicit constants only)", unit_ball, unit_ball)
 PRINCIPAL_DIRECTION = Assumption(
     "principal-direction", "lyu2021", "Assumption A.1: a direction dominates every sample", principal_direction
 )

@@ -7,7 +7,8 @@ import numpy as np
 from reluflow.theory.comparison import Comparison, fails, judgement, positive, undecided
 from reluflow.theory.condition import Assumption
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.separability import LINEARLY_SEPARABLE, ROUNDING, pair_detail
+from reluflow.theory.output_facts import OutputFacts
+from reluflow.theory.separability import LINEARLY_SEPARABLE, ROUNDING, class_pair_detail, pair_detail
 
 
 def correlation(facts: DatasetFacts) -> Comparison:
@@ -19,6 +20,18 @@ def correlation(facts: DatasetFacts) -> Comparison:
         return undecided(f"too many pairs for $n$ = {facts.dataset.n}; no violation among those visited")
     bound = "" if pairs.is_complete else "at most "
     return positive(pairs.mu, rf"$\mu$ = {bound}{pairs.mu:.6g}: {pair_detail(facts)}")
+
+
+def correlation_of_classes(facts: OutputFacts) -> Comparison:
+    """The same for every pair of classes: cosines above 0 within a class, below 0 across."""
+    cosines = facts.cosines
+    if cosines is None:
+        return undecided(facts.without_meaning)
+    mu = min(1.0, cosines.within, -cosines.across)
+    if not cosines.is_complete and mu > 0:
+        return undecided(f"too many pairs for $n$ = {facts.dataset.n}; no violation among those visited")
+    bound = "" if cosines.is_complete else "at most "
+    return positive(mu, rf"$\mu$ = {bound}{mu:.6g}: {class_pair_detail(facts)}")
 
 
 def loss_has_unit_force(facts: DatasetFacts) -> Comparison:
@@ -39,7 +52,7 @@ def loss_has_unit_force(facts: DatasetFacts) -> Comparison:
     return judgement(bool(worst >= -ROUNDING), worst, detail)
 
 
-def sum_reduction(facts: DatasetFacts) -> Comparison:
+def sum_reduction(facts: DatasetFacts | OutputFacts) -> Comparison:
     """Sec. 2: the loss is summed over samples; times scale by n otherwise."""
     is_sum = facts.loss.reduction == "sum"
     detail = "summed" if is_sum else "averaged: every time of the theorem is multiplied by $n$"
@@ -56,6 +69,7 @@ CORRELATED = Assumption(
     "min2024",
     r"Assumption 1: $\mu = \min_{i,k}\,\cos(y_i x_i, y_k x_k) > 0$",
     correlation,
+    correlation_of_classes,
 )
 START_DIRECTIONS = Assumption(
     "min-a2",
@@ -73,6 +87,7 @@ SUMMED_LOSS = Assumption(
     "summed-loss",
     "min2024",
     "Sec. 2: the loss is a sum over samples (also phuong2021, Eq. (3))",
+    sum_reduction,
     sum_reduction,
 )
 

@@ -8,6 +8,7 @@ from reluflow.certificates.hard_margin import Separability, hard_margin
 from reluflow.theory.comparison import Comparison, fails, positive, undecided
 from reluflow.theory.condition import Assumption
 from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES, DatasetFacts
+from reluflow.theory.output_facts import OutputFacts
 from reluflow.theory.separability import ORTHOGONALLY_SEPARABLE
 
 ROUNDING = 1e-15  # relative error of a sum of products, a few units of the last place
@@ -47,7 +48,7 @@ def support_spans(facts: DatasetFacts) -> Comparison:
     return positive(margin, "; ".join([*details, *open_classes]))
 
 
-def dead_cone_is_empty(facts: DatasetFacts) -> Comparison:
+def dead_cone_is_empty(facts: DatasetFacts | OutputFacts) -> Comparison:
     """Remark on Theorem 1: no direction has <w, x_k> <= 0 for every sample, so no ReLU neuron can die.
 
     Equivalent to the samples positively spanning R^d: rank d and sum_k l_k x_k/|x_k| = 0 with every l_k > 0. One
@@ -83,6 +84,7 @@ DEAD_CONE_EMPTY = Assumption(
     "dead-cone-empty",
     "phuong2021",
     r"Remark on Thm 1: no $w \ne 0$ has $\langle w, x_k\rangle \le 0$ for all $k$",
+    dead_cone_is_empty,
     dead_cone_is_empty,
 )
 
