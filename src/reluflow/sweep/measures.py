@@ -94,7 +94,7 @@ def _least_squares_distance(trajectory: Trajectory) -> float:
 
 def _relative_loss(trajectory: Trajectory) -> float:
     problem = trajectory.problem
-    return trajectory.loss / problem.loss.total(np.zeros(problem.dataset.n), problem.dataset.y)
+    return trajectory.loss / problem.loss.total(problem.dataset.zero_outputs(), problem.dataset.y)
 
 
 def _noise_fitted(trajectory: Trajectory) -> float:
@@ -102,7 +102,7 @@ def _noise_fitted(trajectory: Trajectory) -> float:
     data, loss = trajectory.problem.dataset, trajectory.problem.loss
     outputs = data.X @ np.linalg.lstsq(data.X, data.y, rcond=None)[0]
     left = loss.total(outputs, data.y)
-    nothing = loss.total(np.zeros(data.n), data.y)
+    nothing = loss.total(data.zero_outputs(), data.y)
     return 1.0 - trajectory.loss / left if left > INTERPOLATES_AT * nothing else math.nan
 
 
