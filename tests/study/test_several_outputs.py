@@ -34,7 +34,8 @@ def test_a_study_of_classes_says_how_many_are_right(of_classes):
     story = " ".join(of_classes.sentences())
     assert "3 classes (2 north, 2 east, 2 west)" in story
     assert "`--labels CLASS` studies one class against the rest" in story
-    assert of_classes.extremal is None and of_classes.diagnosis is None
+    assert of_classes.extremal is None
+    assert of_classes.diagnosis is None
 
 
 def test_no_margin_of_one_output_is_told_of_several(of_classes):
