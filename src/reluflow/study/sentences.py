@@ -265,7 +265,8 @@ def _task_words(data: Dataset) -> str:
     """What the labels are."""
     if data.classes is not None:
         counts = np.bincount(data.y.astype(np.int64), minlength=data.num_outputs)
-        listed = ", ".join(f"{count} {name}" for count, name in zip(counts[:12], data.classes, strict=False))
+        of = "of class " if any(name.replace(".", "", 1).lstrip("-").isdigit() for name in data.classes) else ""
+        listed = ", ".join(f"{count} {of}{name}" for count, name in zip(counts[:12], data.classes, strict=False))
         return f"{data.num_outputs} classes ({listed}{', ...' if data.num_outputs > 12 else ''})"
     return str(data.task) if data.num_outputs == 1 else f"{data.task} of {data.num_outputs} outputs"
 
