@@ -44,6 +44,7 @@ MINUTES = {
     "reluflow bench flow",
     "reluflow bench sweep",
     "reluflow bench dense",
+    "reluflow bench outputs",
     "reluflow reproduce --all --full --table FILE.md",
     "reluflow reproduce --all --full --pages DIR",
 }

@@ -6,14 +6,17 @@ import pytest
 from reluflow import balanced_initialization, train
 from reluflow.bench.benchmark import Timing, best_time
 from reluflow.bench.dense import right_and_on, whole_mnist
-from reluflow.bench.general_solvers import scipy_end
+from reluflow.bench.general_solvers import diffrax_outputs_end, scipy_end
 from reluflow.bench.linear_programs import cells_by_linear_programs
+from reluflow.bench.outputs import EveryClassRight, real_classes
 from reluflow.bench.registry import ALL, benchmarks_named
 from reluflow.bench.sweep import differing_rows
 from reluflow.data import Dataset, load
+from reluflow.data.classified import wrongly_classified
 from reluflow.data.mnist import has_full_mnist
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, TrainingProblem
-from reluflow.dynamics.stopping import AtTime
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.stopping import AtTime, Exhausted
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.cones import activation_cones
 from reluflow.losses import LogisticLoss, SquareLoss
@@ -92,3 +95,23 @@ def test_the_whole_of_mnist_is_left_out_where_its_files_are_not(tmp_path, monkey
     assert whole_mnist() == []
     np.savez(tmp_path / "mnist_train.npz", images=np.zeros((2, 28, 28), dtype=np.uint8), labels=np.arange(2))
     assert has_full_mnist()
+
+
+def test_descent_and_a_general_solver_agree_with_the_flow_of_several_outputs():
+    problem = real_classes("wine", 4)
+    few = problem.dataset.subset(np.arange(0, problem.dataset.n, 12))
+    problem = TrainingProblem(few, problem.loss, problem.network)
+    ours = train(problem, CollocationFlow(rtol=1e-9), until=AtTime(0.2)).predictions
+    descent = train(problem, GradientDescent(lr=1e-4, iterations=2_000), until=Exhausted()).predictions
+    np.testing.assert_allclose(descent, ours, atol=1e-3 * np.max(np.abs(ours)))
+    pytest.importorskip("diffrax")
+    _, has_arrived, theirs = diffrax_outputs_end(problem, 0.2, 1e-6)
+    assert has_arrived
+    np.testing.assert_allclose(theirs, ours, atol=3e-4 * np.max(np.abs(ours)))
+
+
+def test_every_class_right_waits_for_the_last_sample():
+    problem = real_classes("wine", 10)
+    run = train(problem, CollocationFlow(rtol=1e-5), until=EveryClassRight(), max_steps=400)
+    assert run.outcome.code == "reached"
+    assert not wrongly_classified(problem.dataset, run.predictions).any()

@@ -140,3 +140,36 @@ def test_several_targets_have_pairs_and_a_diagnosis(reluflow, tmp_path):
     conditions = {c["key"]: c for c in reluflow("diagnose", *words).json["conditions"]}
     assert conditions["orthogonally-separable"]["holds"] is None
     assert "--target NAME" in conditions["orthogonally-separable"]["detail"]
+
+
+def test_one_hot_columns_at_the_end_are_classes(reluflow, tmp_path):
+    """The last column alone was the label, and the other columns of the code were inputs that gave it away."""
+    rows = ["a,b,ant,bee,cow", *(f"{x},{-x},{int(x < 2)},{int(x == 2)},{int(x > 2)}" for x in (1, 2, 3, 1.5, 2.5))]
+    (tmp_path / "coded.csv").write_text("\n".join(rows))
+    found = reluflow("train", tmp_path / "coded.csv", *DESCENT, "--json")
+    assert found.json["classes"] == ["ant", "bee", "cow"]
+    assert np.shape(found.json["predictions"]) == (5, 3)
+    assert "hold one 1 per row and are taken as 3 classes" in found.err
+    alone = reluflow("train", tmp_path / "coded.csv", *DESCENT, "--target", "cow", "--json").json
+    assert "classes" not in alone
+
+
+def test_a_study_takes_the_output_bias(reluflow, table, tmp_path):
+    words = ("study", table, "--quick", "--width", 4, "--scale", "0.3", "--max-steps", 60, "--out", tmp_path / "out")
+    found = reluflow(*words, "--output-bias", "train", "--json").json
+    assert found["start"]["output_bias"] == "train"
+    assert found["classes"] == ["ant", "bee", "cow"]
+    assert "output_bias" not in reluflow(*words, "--json").json["start"]
+
+
+def test_a_sweep_over_several_classes(reluflow, table, tmp_path):
+    import pandas
+
+    found = reluflow(
+        "sweep", table, "--over", "seed=0..1", "--width", 4, "--scale", "0.3", "--until", "20",
+        "--measure", "outcome,loss,accuracy,least_squares_distance", "--out", tmp_path / "kept", "--json",
+    ).json  # fmt: skip
+    assert (found["done"], found["failed"]) == (2, 0)
+    measured = pandas.read_parquet(found["table"])
+    assert set(measured["accuracy"]) == {1.0}
+    assert measured["least_squares_distance"].isna().all()

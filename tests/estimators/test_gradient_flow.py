@@ -62,3 +62,27 @@ def test_without_scikit_learn(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     with pytest.raises(MissingExtraError, match=r"reluflow\[sklearn\]"):
         __import__("reluflow.estimators")
+
+
+def test_many_classes_with_any_labels(rng):
+    X = rng.standard_normal((60, 2))
+    y = np.where(X[:, 1] > 0.5, "north", np.where(X[:, 0] > 0.0, "east", "south"))
+    fitted = GradientFlowClassifier(width=12, random_state=0, scale=0.1, output_bias=True).fit(X, y)
+    assert fitted.classes_.tolist() == ["east", "north", "south"]
+    assert fitted.score(X, y) > 0.9
+    outputs, probabilities = fitted.decision_function(X), fitted.predict_proba(X)
+    assert outputs.shape == probabilities.shape == (60, 3)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    ratios = np.log(probabilities[:, 0] / probabilities[:, 1])
+    np.testing.assert_allclose(ratios, outputs[:, 0] - outputs[:, 1], atol=1e-9)
+    assert fitted.network_.b.shape == (3,)
+
+
+def test_several_targets_with_an_output_bias(rng):
+    X = rng.standard_normal((30, 2))
+    y = np.column_stack([np.abs(X[:, 0]), X[:, 1], np.full(30, 2.0)])
+    fitted = GradientFlowRegressor(width=12, random_state=0, scale=0.3, output_bias=True).fit(X, y)
+    assert fitted.predict(X).shape == (30, 3)
+    assert fitted.score(X[:, :], y[:, :]) > 0.5
+    column = GradientFlowRegressor(width=5, random_state=0, time=5.0)
+    np.testing.assert_array_equal(column.fit(X, y[:, :1]).predict(X)[:, 0], column.fit(X, y[:, 0]).predict(X))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reluflow.bench import dense, flow, geometry, margin, sweep
+from reluflow.bench import dense, flow, geometry, margin, outputs, sweep
 from reluflow.bench.benchmark import Benchmark
 from reluflow.errors import InvalidInputError
 
@@ -11,6 +11,7 @@ ALL: tuple[Benchmark, ...] = (
     *margin.BENCHMARKS,
     *flow.BENCHMARKS,
     *dense.BENCHMARKS,
+    *outputs.BENCHMARKS,
     *sweep.BENCHMARKS,
 )
 

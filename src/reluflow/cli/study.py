@@ -103,6 +103,7 @@ def command(
                     leak=experiment.leak,
                     initialization=balanced_initialization if is_given else initialization_named(experiment.init),
                     network=network,
+                    output_bias=experiment.output_bias,
                     width=width,
                     scale=str(experiment.scale),
                     seed=experiment.seed,

@@ -24,6 +24,8 @@ _YES_AND_NO = {
     "on": "off", "+": "-", "+1": "-1",
 }  # fmt: skip
 
+_FEWEST_ONE_HOT = 3  # columns of 0 and 1 at the end of a table that are taken for classes without being asked
+
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
@@ -79,8 +81,8 @@ def label_columns(table: Table, choice: TableChoice) -> list[int]:
         if len(set(columns)) < len(columns):
             raise InvalidInputError(f"{choice.named('target')} must name each column once, got {','.join(targets)!r}.")
         return columns
-    numbered = _numbered_targets(table)
-    return numbered if numbered and choice.features is None else [_label_column(table, choice)]
+    several = _numbered_targets(table) or _one_hot_targets(table)
+    return several if several and choice.features is None else [_label_column(table, choice)]
 
 
 def _numbered_targets(table: Table) -> list[int]:
@@ -89,6 +91,23 @@ def _numbered_targets(table: Table) -> list[int]:
     count = sum(name[:1] == "y" and name[1:].isdigit() for name in names)
     is_numbered = count > 1 and names[len(names) - count :] == [f"y{c}" for c in range(1, count + 1)]
     return [] if not is_numbered or set(names) & set(LABEL_NAMES) else list(range(len(names) - count, len(names)))
+
+
+def _one_hot_targets(table: Table) -> list[int]:
+    """The last columns of a table if they are a one-hot code of three or more classes and none has a label's name."""
+    if {name.casefold() for name in table.names} & set(LABEL_NAMES):
+        return []
+    total = np.zeros(len(table.columns[-1]))
+    for first in range(len(table.names) - 1, 0, -1):
+        column = table.columns[first]
+        if column.dtype.kind != "f" or not np.all((column == 0.0) | (column == 1.0)) or not np.any(column):
+            return []
+        total = total + column
+        if np.all(total == 1.0):
+            return list(range(first, len(table.names))) if len(table.names) - first >= _FEWEST_ONE_HOT else []
+        if np.any(total > 1.0):
+            return []
+    return []
 
 
 def _label_column(table: Table, choice: TableChoice) -> int:

@@ -21,7 +21,7 @@ from reluflow.network.initialization import initialization_named, neuron_rng
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.exceptions import ConvergenceWarning
-    from sklearn.utils.multiclass import check_classification_targets, type_of_target
+    from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 except ImportError as error:
     raise MissingExtraError(
@@ -45,6 +45,7 @@ class _GradientFlowEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         init: str = "balanced",
         leak: float = 0.0,
         bias: bool = True,
+        output_bias: bool = False,
         method: str = "auto",
         time: float = 100.0,
         lr: float = 5e-2,
@@ -57,6 +58,7 @@ class _GradientFlowEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         self.init = init
         self.leak = leak
         self.bias = bias
+        self.output_bias = output_bias
         self.method = method
         self.time = time
         self.lr = lr
@@ -64,16 +66,22 @@ class _GradientFlowEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         self.max_steps = max_steps
         self.random_state = random_state
 
-    def _train(self, X: FloatArray, y: FloatArray, loss: str, task: Task) -> None:
+    def _train(
+        self, X: FloatArray, y: FloatArray, loss: str, task: Task, classes: tuple[str, ...] | None = None
+    ) -> None:
         if self.method not in _METHODS:
             raise InvalidInputError(f"`method` must be one of {', '.join(_METHODS)}, got {self.method!r}.")
-        data = Dataset(X, y, task=task)
+        data = Dataset(X, y, task=task, classes=classes)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         samples = data.with_bias() if self.bias else data
         network = initialization_named(self.init)(
             samples, width=self.width, scale=self.scale, rng=neuron_rng(seed), leak=self.leak
         )
-        if not np.any(samples.X):  # nothing moves a neuron on zero samples, so the start is the end
+        if self.output_bias:
+            network = network.replace(b=np.zeros(network.num_outputs))
+        if (
+            not np.any(samples.X) and not self.output_bias
+        ):  # nothing moves a neuron on zero samples: the start is the end
             self.trajectory_: Trajectory | None = None
             self.network_ = network
             return
@@ -85,9 +93,11 @@ class _GradientFlowEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
     def _by_flow(self, problem: TrainingProblem) -> Trajectory:
         """The flow; where its steps do not suffice, descent takes over or a warning says so."""
+        from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
         from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 
-        solver = EventDrivenFlow(rtol=self.rtol, max_steps=self.max_steps)
+        flow = EventDrivenFlow if problem.has_single_output else CollocationFlow
+        solver = flow(rtol=self.rtol, max_steps=self.max_steps)
         trajectory = train(problem, solver, until=float(self.time))
         if trajectory.outcome is Outcome.HORIZON or trajectory.outcome is Outcome.STATIONARY:
             return trajectory
@@ -132,7 +142,7 @@ class _GradientFlowEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
 
 class GradientFlowClassifier(ClassifierMixin, _GradientFlowEstimator):  # type: ignore[misc]  # as above
-    """Two classes by the sign of a two-layer network, trained with the logistic loss.
+    """Classes by a two-layer network: two by its sign and the logistic loss, more by its largest output and softmax.
 
     Parameters
     ----------
@@ -140,6 +150,8 @@ class GradientFlowClassifier(ClassifierMixin, _GradientFlowEstimator):  # type: 
         How the neurons are drawn; a small `scale` is the regime of early alignment.
     bias
         Give the neurons a hidden bias, as the constant coordinate 1.
+    output_bias
+        Give the network an output bias too, which starts at 0 and is trained.
     method, time
         "flow", the exact gradient flow, or "gd", gradient descent of step `lr`; "auto" is the flow for `max_steps`
         steps and descent from there; to this time.
@@ -157,54 +169,60 @@ class GradientFlowClassifier(ClassifierMixin, _GradientFlowEstimator):  # type: 
     trajectory_
         Its way; under "auto" the part by the method that finished it.
     classes_
-        The two labels; the second is 1.
+        The labels in the order of the outputs; of two, the second is 1.
     """
 
     def fit(self, X: Any, y: Any) -> GradientFlowClassifier:
-        """Train on samples X (n, d) with two classes of labels."""
+        """Train on samples X (n, d) with labels of two or more kinds."""
         samples, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {type_of_target(labels)}."
-            )
         if len(self.classes_) < 2:
             raise ValueError("Classifier can't train when only one class is present.")
-        self._train(samples, np.where(codes == 1, 1.0, -1.0), "logistic", Task.CLASSIFICATION)
+        if len(self.classes_) == 2:
+            self._train(samples, np.where(codes == 1, 1.0, -1.0), "logistic", Task.CLASSIFICATION)
+        else:
+            names = tuple(str(c) for c in range(len(self.classes_)))  # labels of other types may read alike
+            self._train(samples, codes.astype(np.float64), "softmax", Task.CLASSIFICATION, names)
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
-        """The network's output h(x), shape (n,): the log odds of the second class."""
+        """The outputs h(x): of two classes the log odds of the second, shape (n,), of more one each, shape (n, K)."""
         return self._outputs(X)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes, shape (n, 2), of the logistic model."""
-        from scipy.special import expit
+        """Probabilities of the classes, shape (n, K), of the logistic or softmax model."""
+        from scipy.special import expit, softmax
 
         outputs = self._outputs(X)
+        if outputs.ndim == 2:
+            return np.asarray(softmax(outputs, axis=1))
         return np.column_stack([expit(-outputs), expit(outputs)])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class whose side h(x) is on."""
+        """The class whose side h(x) is on, or whose output is the largest."""
         outputs = self._outputs(X)
+        if outputs.ndim == 2:
+            return np.asarray(self.classes_[np.argmax(outputs, axis=1)])
         return np.asarray(self.classes_[(outputs > 0).astype(int)])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 class GradientFlowRegressor(RegressorMixin, _GradientFlowEstimator):  # type: ignore[misc]  # as above
     """Regression by a two-layer network, trained with the square loss; parameters as for `GradientFlowClassifier`."""
 
     def fit(self, X: Any, y: Any) -> GradientFlowRegressor:
-        """Train on samples X (n, d) with labels y (n,)."""
-        samples, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        """Train on samples X (n, d) with numbers y, shape (n,) or (n, K) for several targets."""
+        samples, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+        self._is_column = labels.ndim == 2 and labels.shape[1] == 1
         self._train(samples, np.asarray(labels, dtype=np.float64), "square", Task.REGRESSION)
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """The network's output h(x), shape (n,)."""
-        return self._outputs(X)
+        """The network's output h(x), shape (n,), or (n, K) for several targets."""
+        outputs = self._outputs(X)
+        return outputs[:, None] if self._is_column else outputs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -13,7 +13,9 @@ def as_json(found: Study) -> dict[str, Any]:
     """The numbers of a study; what is not a finite number becomes null."""
     data = found.dataset
     told: dict[str, Any] = {
-        "dataset": {"name": data.name, "n": data.n, "d": data.d, "task": str(data.task)},
+        "dataset": {"name": data.name, "n": data.n, "d": data.d, "task": str(data.task)}
+        | ({} if data.num_outputs == 1 else {"outputs": data.num_outputs}),
+        **({} if data.classes is None else {"classes": list(data.classes)}),
         "loss": {"name": found.loss.name, "reduction": found.loss.reduction, "factor": found.loss.factor},
         "notes": list(found.notes),
         "leak": found.leak,
@@ -23,7 +25,8 @@ def as_json(found: Study) -> dict[str, Any]:
             "width": found.width,
             "scale": found.scale,
             "seed": found.seed,
-        },
+        }
+        | ({} if found.output_bias == "none" else {"output_bias": found.output_bias}),
         "verdict": found.verdict(),
         "story": found.sentences(),
         "cut_short": [asdict(part) for part in found.cuts],
@@ -52,6 +55,7 @@ def as_json(found: Study) -> dict[str, Any]:
                 "direction": g.direction,
                 "active_samples": g.num_active,
             }
+            | ({} if g.output is None else {"output": g.output})
             for g in found.groups
         ],
         "verdicts": [
@@ -147,6 +151,7 @@ def _flow(found: Study) -> dict[str, Any] | None:
             "proof": limit.is_proof,
             "ignored": list(certificate.ignored),
             "residuals": certificate.residuals,
+            **({} if trajectory.problem.has_single_output else {"multipliers": certificate.multipliers}),
             "margin": certificate.margin,
             "best_linear_margin": certificate.best_linear_margin,
             "global_margin": certificate.global_margin,

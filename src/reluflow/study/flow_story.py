@@ -196,6 +196,8 @@ class TimeLeftForDescent(AbstractStoppingRule):
 
 def _descent_helps(problem: TrainingProblem, outputs: FloatArray) -> bool:
     """Whether descent has anything to do: a classifier that is right on every sample only grows, like log t."""
+    if not problem.is_plain:  # the step sizes of the descent that goes on are worked out for those
+        return False
     return not problem.loss.is_classification or bool(np.any(outputs * problem.dataset.y <= 0.0))
 
 
@@ -211,7 +213,7 @@ def estimated_seconds(story: FlowStory) -> float:
 
 def _seconds_per_step(problem: TrainingProblem) -> float:
     step, product = STEP_SECONDS[told_flow(problem).name]
-    return step + product * problem.dataset.X.size * problem.network.num_neurons
+    return step + product * problem.dataset.X.size * problem.network.num_neurons * problem.num_outputs
 
 
 def _at_phase_ends(trajectory: Trajectory, descent: DescentPart | None) -> list[Snapshot]:

@@ -7,7 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
+from reluflow.data.dataset import Dataset
+from reluflow.network.network import Network
 from reluflow.study.flow_story import FlowStory
 from reluflow.study.neuron_groups import neuron_groups
 
@@ -34,6 +36,11 @@ class Motion:
         Unit directions of the samples in the plane, shape (k, 2).
     plane
         Which plane it is, in words.
+    pushes
+        Of several outputs, the one that each neuron pushes most, shape (T, m): of classes the largest entry of v_j, of
+        numbers the largest in size; None for one output.
+    names
+        Of these outputs.
     """
 
     times: FloatArray
@@ -45,6 +52,8 @@ class Motion:
     angles: FloatArray
     samples: FloatArray
     plane: str
+    pushes: IntArray | None = None
+    names: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1)  # a report asks again whenever it grows
@@ -68,12 +77,32 @@ def motion_of(story: FlowStory) -> Motion:
         np.array([frame.log_time for frame in frames]),
         np.array([frame.loss for frame in frames]),
         (units @ basis) * sizes[:, :, None],
-        np.stack([np.sign(frame.network.a) for frame in frames]),
+        np.stack([_signs(frame.network) for frame in frames]),
         log_norms,
         np.degrees(np.arccos(cosines)),
         samples[:MOST_SAMPLES],
         plane,
+        None if dataset.num_outputs == 1 else np.stack([pushed_output(f.network, dataset) for f in frames]),
+        output_names(dataset),
     )
+
+
+def _signs(network: Network) -> FloatArray:
+    """Of a_j; of several outputs all 1, since there the output that is pushed most tells neurons apart."""
+    return np.sign(network.a) if network.num_outputs == 1 else np.ones(network.num_neurons)
+
+
+def pushed_output(network: Network, dataset: Dataset) -> IntArray:
+    """The output that each neuron pushes most: of classes the largest entry of v_j, of numbers the largest in size."""
+    pushes = network.v if dataset.classes is not None else np.abs(network.v)
+    return np.argmax(pushes, axis=1).astype(np.int64)
+
+
+def output_names(dataset: Dataset) -> tuple[str, ...]:
+    """The classes, or y1, y2, ... of rows of numbers; none for one output."""
+    if dataset.classes is not None:
+        return dataset.classes
+    return () if dataset.num_outputs == 1 else tuple(f"y{c + 1}" for c in range(dataset.num_outputs))
 
 
 def captions_of(motion: Motion) -> list[str]:
@@ -94,7 +123,8 @@ def _plane(story: FlowStory) -> tuple[FloatArray, str]:
         return np.eye(2), "plane of the input weights: w1 to the right, w2 upwards"
     bundles = [g for g in neuron_groups(network, story.trajectory.problem.dataset) if g.direction is not None]
     heavy = np.concatenate([g.neurons for g in bundles]) if bundles else np.arange(network.num_neurons)
-    rows = network.w[heavy] * np.sqrt(np.abs(network.a[heavy]) * network.weight[heavy])[:, None]
+    heights = np.abs(network.a) if network.num_outputs == 1 else np.linalg.norm(network.v, axis=1)
+    rows = network.w[heavy] * np.sqrt(heights[heavy] * network.weight[heavy])[:, None]
     _, _, right = np.linalg.svd(rows, full_matrices=True)
     return right[:2].T, f"plane of the two largest singular directions of the final weights, of {d}"
 

@@ -94,7 +94,7 @@ def _data_drawings(found: Study) -> list[Drawing]:
 
 def _flow_drawings(found: Study, flow: FlowStory) -> list[Drawing]:
     from reluflow import viz
-    from reluflow.viz.one_input import planar_bias
+    from reluflow.viz.one_input import one_input, planar_bias
 
     motion = motion_of(flow)
     moments = picked_frames(flow, motion)
@@ -107,8 +107,11 @@ def _flow_drawings(found: Study, flow: FlowStory) -> list[Drawing]:
                 [title for _, title in moments],
                 sample_directions=motion.samples,
                 plane=motion.plane,
+                pushes=None if motion.pushes is None else [motion.pushes[k] for k, _ in moments],
+                names=motion.names,
             ),
-            "The neurons at the turning points of the run: angle is direction, distance from the inner circle is size.",
+            "The neurons at the turning points of the run: angle is direction, distance from the inner circle is size"
+            + (", colour the output that the neuron pushes most." if motion.pushes is not None else "."),
         ),
         Drawing(
             "loss",
@@ -118,15 +121,32 @@ def _flow_drawings(found: Study, flow: FlowStory) -> list[Drawing]:
         Drawing(
             "norms",
             lambda: viz.plot_norms_and_angles(
-                flow.trajectory, motion.times, motion.log_times, motion.log_norms, motion.angles, motion.signs[-1]
+                flow.trajectory,
+                motion.times,
+                motion.log_times,
+                motion.log_norms,
+                motion.angles,
+                motion.signs[-1],
+                pushes=None if motion.pushes is None else motion.pushes[-1],
+                names=motion.names,
             ),
             "Sizes and directions of the neurons over time.",
         ),
     ]
-    if found.dataset.d <= 2 or planar_bias(found.dataset) is not None:
+    if found.dataset.classes is not None:
+        words = "How many samples of each class have the largest output at each class, at the end of the run."
+        drawings.append(
+            Drawing("confusion", lambda: viz.plot_confusion(found.dataset, flow.trajectory.predictions), words)
+        )
+    is_drawable = found.dataset.num_outputs == 1 or found.dataset.classes is not None or one_input(found.dataset)
+    if is_drawable and (found.dataset.d <= 2 or planar_bias(found.dataset) is not None):
         network = flow.limit.network
         words = (
-            "The function at the end of the run." if not found.loss.is_classification else "The limiting classifier."
+            "The function at the end of the run."
+            if not found.loss.is_classification
+            else "The limiting classifier."
+            if found.dataset.classes is None
+            else "Where each class has the largest output, at the end of the run."
         )
         drawings.append(Drawing("function", lambda: viz.plot_network_function(network, found.dataset), words))
     return drawings

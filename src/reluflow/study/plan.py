@@ -16,7 +16,6 @@ from reluflow.after_run import Stage
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.limits.levelling import may_be_stiff
 from reluflow.dynamics.flow_choice import choose_flow
-from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.interruption import interrupt_between_steps
@@ -28,6 +27,7 @@ from reluflow.study.pieces import Pieces
 from reluflow.study.repetitions import Repetitions
 from reluflow.study.scale_advice import scale_advice_of
 from reluflow.study.story import Study
+from reluflow.study.studied_problem import one_output_only, problem_of
 from reluflow.study.task import Finished, StudyTask
 from reluflow.study.verdicts import TheoremAnswer, answer_of, ask, ask_theorem
 from reluflow.study.workers import AbstractWorkers, SerialWorkers
@@ -106,7 +106,7 @@ class RunningStudy:
     ) -> None:
         self._study = study
         self._draw = draw
-        self._problem = TrainingProblem(study.dataset, study.loss, network)
+        self._problem = problem_of(study, network)
         self._repetitions = Repetitions(draw, study, seeds, scales, allowed.max_seconds)
         self._theorems: dict[str, Theorem] = {}
         self._allowed = allowed
@@ -131,7 +131,7 @@ class RunningStudy:
 
         # in one go, since the flow of a classifier to its end is mostly that by collocation, whose kernels take longest
         first = [Work.COLLOCATION_FLOW, Work.CERTIFICATES] if problem.loss.is_classification else []
-        if problem.dataset.X.size <= LARGEST_GEOMETRY:  # else neither geometry nor theorems
+        if problem.is_plain and problem.dataset.X.size <= LARGEST_GEOMETRY:  # else neither geometry nor theorems
             first += [Work.EVENT_DRIVEN_FLOW, Work.ALIGNMENT, Work.EXTREMAL_VECTORS]
         if first:
             warm_up(*first, on_progress=show)
@@ -151,16 +151,11 @@ class RunningStudy:
         seconds = None if allowed.max_seconds is None else FLOW_SHARE * allowed.max_seconds
         follow = partial(follow_flow, self._problem, max_steps=allowed.max_steps, max_seconds=seconds)
         self._submit(StudyTask("flow", follow, has_progress=True))
-        self._add(
-            "diagnosis",
-            partial(
-                diagnose,
-                self._study.dataset,
-                self._study.loss,
-                leak=self._study.leak,
-                max_seconds=self._geometry_seconds,
-            ),
-        )
+        if self._problem.num_outputs > 1:
+            self._open.append(one_output_only(self._problem))
+            return
+        study, most = self._study, self._geometry_seconds
+        self._add("diagnosis", partial(diagnose, study.dataset, study.loss, leak=study.leak, max_seconds=most))
         self._add_geometry()
 
     @property
@@ -170,6 +165,8 @@ class RunningStudy:
     def _add_later(self) -> None:
         """What gets its share of the time only after the first run has its end and its certificate."""
         dataset, leak, allowed = self._study.dataset, self._study.leak, self._allowed
+        if not self._problem.is_plain:  # the path at vanishing scale and the theorems speak of plain problems only
+            return
         if dataset.X.size * self._problem.network.num_neurons <= LARGEST_FORECAST:
             self._add("process", partial(forecast, self._problem, max_seconds=self._geometry_seconds))
         if not self._theorems:
@@ -195,6 +192,9 @@ class RunningStudy:
         dataset, loss, leak = self._study.dataset, self._study.loss, self._study.leak
         if dataset.is_binary and dataset.X.size <= LARGEST_SEPARATOR:
             self._add("separator", partial(linear_separator, dataset))
+        if not self._problem.is_plain:
+            self._open.append(one_output_only(self._problem))
+            return
         if dataset.X.size > LARGEST_GEOMETRY:
             for name in ("extremal", "alignment"):
                 self._open.append(

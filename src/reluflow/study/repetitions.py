@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network.network import Network
 from reluflow.network.scale import log_of_scale
@@ -13,6 +12,7 @@ from reluflow.study.cut_parts import CutPart
 from reluflow.study.flow_story import FlowStory, estimated_seconds
 from reluflow.study.sensitivity import Repetition, Variation, compare, repeat_flow, repetition_of
 from reluflow.study.story import Study
+from reluflow.study.studied_problem import problem_of
 from reluflow.study.task import StudyTask
 
 SENSITIVITY_SECONDS = 20.0  # of the steps of all repetitions together, where there is no clock
@@ -134,7 +134,7 @@ class Repetitions:
     def _task(self, seed: int, scale: str, max_steps: float | None, seconds: float | None) -> StudyTask:
         assert self._draw is not None
         network = self._draw(seed, scale, self._study.width)
-        problem = TrainingProblem(self._study.dataset, self._study.loss, network)
+        problem = problem_of(self._study, network)
         return StudyTask(
             repetition_name(seed, scale), partial(repeat_flow, problem, seed, scale, max_steps, max_seconds=seconds)
         )

@@ -23,9 +23,11 @@ from reluflow.study.slider import slider
 from reluflow.study.story import Study
 from reluflow.study.verdicts import TheoremAnswer
 from reluflow.theory.comparison import Source
+from reluflow.viz.class_regions import confusion_counts
 from reluflow.viz.function_frames import function_frames
 
 MOST_VECTORS = 50
+MOST_CLASSES = 20  # in a table
 
 
 def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, command: str) -> Path:
@@ -49,7 +51,7 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
 
     sections = [
         ("run", "The run", _run(found, show)),
-        ("end", "Where it ends", show("function") + _end(found)),
+        ("end", "Where it ends", show("function", "confusion") + _end(found)),
         ("theorems", "Theorems", _theorems(found)),
         ("sensitivity", "Other draws, other scales", _sensitivity(found)),
         ("geometry", "The geometry of the data", show("geometry") + _extremal(found)),
@@ -124,12 +126,20 @@ def _end(found: Study) -> str:
         *((f"residual: {name.replace('_', ' ')}", number(value)) for name, value in certificate.residuals.items()),
         *(("because", reason) for reason in certificate.reasons),
     ]
+    has_signs = found.dataset.num_outputs == 1
     groups = table(
-        ("group", "sign of a", "neurons", "share of the weight", "active samples", "direction"),
+        (
+            "group",
+            "sign of a" if has_signs else "pushes the outputs along",
+            "neurons",
+            "share of the weight",
+            "active samples",
+            "direction",
+        ),
         [
             (
                 g.name,
-                {1: "+", -1: "-", 0: "both"}[g.sign],
+                {1: "+", -1: "-", 0: "both"}[g.sign] if has_signs else "-" if g.output is None else vector(g.output),
                 str(g.size),
                 f"{g.share:.3%}",
                 "-" if g.num_active is None else str(g.num_active),
@@ -142,8 +152,26 @@ def _end(found: Study) -> str:
     words = [row for row in rows if row[1] != "-"]
     return (
         table(("quantity", "value"), words, label="Certificate of the end point")
+        + _confusion(found)
         + "<h3>Where the neurons went</h3>"
         + groups
+    )
+
+
+def _confusion(found: Study) -> str:
+    """How many samples of each class have the largest output at each."""
+    names = found.dataset.classes
+    if names is None or found.flow is None or len(names) > MOST_CLASSES:
+        return ""
+    counts = confusion_counts(found.dataset, found.flow.trajectory.predictions)
+    sizes = np.bincount(found.dataset.y.astype(np.int64), minlength=len(names))
+    rows = [
+        (name, *(str(count) for count in row), str(size - int(row.sum())))
+        for name, row, size in zip(names, counts, sizes, strict=True)
+    ]
+    header = ("class", *names, "shared")
+    return "<h3>Classes and largest outputs</h3>" + table(
+        header, rows, label="Class (rows) and largest output (columns)"
     )
 
 

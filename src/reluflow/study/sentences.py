@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.certificate import Kind
 from reluflow.certificates.network_margin import linear_network_margin
+from reluflow.data.classified import wrongly_classified
+from reluflow.data.dataset import Dataset
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.study.neuron_groups import MOST_BUNDLES
+from reluflow.study.group_sentences import about_groups
 from reluflow.study.scale_advice import power_of_ten
 
 if TYPE_CHECKING:
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
 
 NEAR = 0.01  # of the best margin known: a run as near as that deserves a sentence although its end is open
 TIGHT = 1e-6  # gap, relative, below which the best network found is the best
-FEW_BUNDLES = 3  # are told in a sentence; more belong in a table
 _KINDS = {
     "global-minimum": "a global minimum",
     "local-minimum": "a local minimum",
@@ -28,6 +30,7 @@ _KINDS = {
     "kkt-direction": "a KKT direction of the margin problem",
     "max-margin": "the max-margin direction",
     "partial-direction": "a KKT direction of the samples it does not ignore",
+    "stationary": "a stationary point, of which it is open whether it is a minimum",
     "not-stationary": "a point that is not stationary",
     "undecided": "a limit that could not be certified",
 }
@@ -47,7 +50,7 @@ def sentences(found: Study) -> list[str]:
         *([] if found.process is None else [found.process.sentence()]),
         *_about_scale(found),
         *_about_phases(found),
-        *_about_groups(found),
+        *about_groups(found),
         *_about_theorems(found),
         *found.open_questions,
     ]
@@ -57,9 +60,14 @@ def best_linear_loss(found: Study) -> float | None:
     """Loss of the least-squares linear function; None for a classification loss."""
     if found.loss.is_classification:
         return None
+    return found.loss.total(_linear_outputs(found), found.dataset.y)
+
+
+def _linear_outputs(found: Study) -> FloatArray:
+    """Least squares on the samples, with a constant where the network trains an output bias."""
     data = found.dataset
-    beta = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
-    return found.loss.total(data.X @ beta, data.y)
+    X = np.column_stack([data.X, np.ones(data.n)]) if found.output_bias == "train" else data.X
+    return np.asarray(X @ np.linalg.lstsq(X, data.y, rcond=None)[0])
 
 
 def _about_end(found: Study) -> list[str]:
@@ -135,8 +143,8 @@ def _about_end(found: Study) -> list[str]:
 
 
 def _classified(found: Study, flow: FlowStory) -> str:
-    """How many samples have an output of the sign of their label, and which do not; an output of 0 is wrong."""
-    wrong = np.flatnonzero(found.dataset.y * flow.trajectory.predictions <= 0.0)
+    """How many samples are classified as they are labelled, and which are not."""
+    wrong = np.flatnonzero(wrongly_classified(found.dataset, flow.trajectory.predictions))
     n = found.dataset.n
     if len(wrong) == 0:
         return f"classifies all {n} samples correctly"
@@ -150,12 +158,11 @@ def _against_linear(found: Study, flow: FlowStory) -> list[str]:
     if linear is None:
         return []
     data, loss = found.dataset, flow.trajectory.loss
-    beta = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
-    gap = float(np.max(np.abs(flow.trajectory.predictions - data.X @ beta)))
+    gap = float(np.max(np.abs(flow.trajectory.predictions - _linear_outputs(found))))
     size = float(np.max(np.abs(data.y))) or 1.0
     if gap <= 1e-6 * size:
         return [f"On the samples it equals the least-squares linear function (largest difference {gap:.2g})."]
-    if loss <= 1e-9 * found.loss.total(np.zeros(data.n), data.y):
+    if loss <= 1e-9 * found.loss.total(data.zero_outputs(), data.y):
         return [f"It fits every sample; the best linear function leaves a loss of {linear:.6g}."]
     return [f"The best linear function has loss {linear:.6g}, {_ratio(linear, loss)} times that of the network."]
 
@@ -170,7 +177,9 @@ def _margins(flow: FlowStory) -> list[str]:
     if math.isfinite(certificate.best_linear_margin):
         linear = linear_network_margin(certificate.best_linear_margin, flow.trajectory.problem.network.leak)
         words[0] += f"; the best linear function, written as a network, has {linear:.6g}"
-    if not (math.isfinite(best) and best > 0.0):
+    if not flow.trajectory.problem.is_plain:
+        words[0] += f"; the best margin of any network is open for {flow.trajectory.problem.variant}"
+    elif not (math.isfinite(best) and best > 0.0):
         words[0] += "; the best margin of a two-layer network was not computed at this size"
     elif bound - best <= TIGHT * bound:
         words[0] += f"; the best two-layer network has {best:.6g} (it reaches {margin / best:.1%} of that)"
@@ -233,7 +242,13 @@ def _elsewhere(found: Study, other: list[Variation]) -> str:
 
 def _about_data(found: Study) -> list[str]:
     data = found.dataset
-    told = [f"{data.name}: {data.n} samples in dimension {data.d}, {data.task}; {data.provenance}."]
+    told = [f"{data.name}: {data.n} samples in dimension {data.d}, {_task_words(data)}; {data.provenance}."]
+    if found.output_bias != "none":
+        told.append(
+            "The network has an output bias, which is trained."
+            if found.output_bias == "train"
+            else "The network has an output bias, which stays as it is."
+        )
     if found.separator is not None:
         if found.separator.separable:
             told.append(
@@ -244,6 +259,16 @@ def _about_data(found: Study) -> list[str]:
         else:
             told.append("Whether a linear classifier through the origin separates it is not decided.")
     return told
+
+
+def _task_words(data: Dataset) -> str:
+    """What the labels are."""
+    if data.classes is not None:
+        counts = np.bincount(data.y.astype(np.int64), minlength=data.num_outputs)
+        of = "of class " if any(name.replace(".", "", 1).lstrip("-").isdigit() for name in data.classes) else ""
+        listed = ", ".join(f"{count} {of}{name}" for count, name in zip(counts[:12], data.classes, strict=False))
+        return f"{data.num_outputs} classes ({listed}{', ...' if data.num_outputs > 12 else ''})"
+    return str(data.task) if data.num_outputs == 1 else f"{data.task} of {data.num_outputs} outputs"
 
 
 def _about_directions(found: Study) -> list[str]:
@@ -325,33 +350,6 @@ def _about_phases(found: Study) -> list[str]:
 def how_often(count: int) -> str:
     """A count of meetings in words."""
     return "once" if count == 1 else f"{count} times"
-
-
-def _about_groups(found: Study) -> list[str]:
-    if not found.groups:
-        return []
-    bundles = [g for g in found.groups if g.name == "bundle"]
-    total = sum(g.size for g in found.groups)
-    others = [f"{g.size} {_OTHERS[g.name]}" for g in found.groups if g.name != "bundle"]
-    tail = f"; {', '.join(others)}" if others else ""
-    most = "the largest " if len(bundles) == MOST_BUNDLES and any(g.name == "rest" for g in found.groups) else ""
-    count = f"{most}{len(bundles)} bundle{'s' if len(bundles) != 1 else ''}"
-    if len(bundles) > FEW_BUNDLES:
-        members, share = sum(g.size for g in bundles), sum(g.share for g in bundles)
-        return [
-            f"Of {total} neurons, {members} lie in {count} of neurons that point the same way, with {share:.1%} of "
-            f"the weight sum $|a||w|$, {bundles[0].share:.1%} in the largest (table of the bundles: in the "
-            f"report){tail}."
-        ]
-    parts = [
-        f"{g.size} with a {'>' if g.sign > 0 else '<'} 0 and {g.share:.1%} of the weight, active on {g.num_active} of "
-        f"{found.dataset.n} samples"
-        for g in bundles
-    ]
-    return [f"Of {total} neurons, the function is carried by {count}: {'; '.join(parts)}{tail}."]
-
-
-_OTHERS = {"light": "stayed too small to matter", "dead": "are dead", "rest": "point in other directions"}
 
 
 _OPENINGS = (

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.study.motion import Motion, captions_of
 from reluflow.study.page import embedded_json, escape
 from reluflow.viz.function_frames import FunctionFrames
+from reluflow.viz.style import class_look
 
 MOST_NEURONS = 300
 HOLE = 0.35  # as in the static picture
@@ -34,8 +35,9 @@ _SCRIPT = """
       const norm = Math.hypot(place[0], place[1]) || 1e-9;
       const far = data.hole + (1 - data.hole) * Math.min(norm, 1);
       const positive = data.signs[k][j] > 0;
-      marks[j].setAttribute('fill', positive ? '#D55E00' : '#ffffff');
-      marks[j].setAttribute('stroke', positive ? '#D55E00' : '#0072B2');
+      const pushed = data.pushes ? data.colours[data.pushes[k][j]] : null;
+      marks[j].setAttribute('fill', pushed || (positive ? '#D55E00' : '#ffffff'));
+      marks[j].setAttribute('stroke', pushed || (positive ? '#D55E00' : '#0072B2'));
       marks[j].setAttribute('transform', 'translate(' + far * place[0] / norm + ',' + -far * place[1] / norm + ')');
     });
     if (edge) { edge.setAttribute('d', data.edges[k]); }
@@ -84,7 +86,7 @@ def slider(motion: Motion, frames: FunctionFrames | None = None) -> str:
     return (
         '<div class="motion" id="motion" hidden>'
         f'<div class="views"><svg class="disc" viewBox="-1.15 -1.15 2.3 2.3" role="img" aria-label="Neurons in the '
-        f'{escape(motion.plane)}; filled circles have a positive output weight, open ones a negative one">'
+        f'{escape(motion.plane)}; {_colour_words(motion)}">'
         f'<circle r="1" fill="none" stroke="#c8c8c8" stroke-width="0.01"/>'
         f'<circle r="{HOLE}" fill="none" stroke="#333" stroke-width="0.01"/>{ticks}</svg>'
         f"{_function_view(frames)}"
@@ -97,11 +99,27 @@ def slider(motion: Motion, frames: FunctionFrames | None = None) -> str:
         f'<label>Moment of the run <input type="range" min="0" max="{last}" value="0" step="1"></label>'
         '<p><button type="button">Play</button> <output></output></p>'
         f"<p>{escape(motion.plane[0].upper() + motion.plane[1:])}. Distance from the inner circle is the size of a "
-        f"neuron, filled where a &gt; 0; grey ticks are the samples' directions.{_function_words(frames)} Last, the "
+        f"neuron, {_colour_legend(motion)}; grey ticks are the samples' directions.{_function_words(frames)} Last, the "
         "loss, frame by frame.</p></div>"
         f'<script type="application/json" id="motion-data">{embedded_json(data)}</script>'
         f"<script>{_SCRIPT}</script>"
     )
+
+
+def _colour_words(motion: Motion) -> str:
+    if motion.pushes is None:
+        return "filled circles have a positive output weight, open ones a negative one"
+    return "the colour of a circle is the output that the neuron pushes most"
+
+
+def _colour_legend(motion: Motion) -> str:
+    """What the look of a neuron says, with the colours of the outputs."""
+    if motion.pushes is None:
+        return "filled where a &gt; 0"
+    names = ", ".join(
+        f'<span style="color:{class_look(c)[0]}">&#9679;</span> {escape(name)}' for c, name in enumerate(motion.names)
+    )
+    return f"its colour the output that it pushes most ({names})"
 
 
 def _function_view(frames: FunctionFrames | None) -> str:
@@ -111,6 +129,8 @@ def _function_view(frames: FunctionFrames | None) -> str:
     marks = []
     for (x, y), label in zip(_placed(frames, frames.samples), frames.labels, strict=True):
         look = 'fill="#D55E00" stroke="#D55E00"' if label > 0 else 'fill="#fff" stroke="#0072B2"'
+        if frames.num_classes:
+            look = f'fill="{class_look(int(label))[0]}" stroke="#fff"'
         marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.6" {look} stroke-width="0.7"/>')
     left, right, bottom, top = frames.window
     corners = (
@@ -127,7 +147,10 @@ def _function_view(frames: FunctionFrames | None) -> str:
 
 
 def _function_words(frames: FunctionFrames | None) -> str:
-    return "" if frames is None else f" Then the samples, filled where y &gt; 0, and {escape(frames.words)}."
+    if frames is None:
+        return ""
+    look = "in the colours of the outputs" if frames.num_classes else "filled where y &gt; 0"
+    return f" Then the samples, {look}, and {escape(frames.words)}."
 
 
 def _placed(frames: FunctionFrames, points: FloatArray) -> FloatArray:
@@ -185,4 +208,12 @@ def slider_data(motion: Motion) -> dict[str, Any]:
         "signs": motion.signs[:, picked].astype(int).tolist(),
         "curve": curve,
         "captions": captions,
-    }
+    } | _pushes_data(motion, picked)
+
+
+def _pushes_data(motion: Motion, picked: IntArray) -> dict[str, Any]:
+    """The colours of neurons of several outputs; nothing for one."""
+    if motion.pushes is None:
+        return {}
+    colours = [class_look(c)[0] for c in range(len(motion.names))]
+    return {"pushes": motion.pushes[:, picked].tolist(), "colours": colours}

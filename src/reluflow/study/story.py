@@ -13,6 +13,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.given import as_dataset
 from reluflow.deprecation import warn_old_form
 from reluflow.dynamics.stopping import Allowance
+from reluflow.experiment.building import with_output_bias
 from reluflow.formulas import as_html, as_unicode
 from reluflow.geometry.alignment import Alignment
 from reluflow.geometry.extremal import ExtremalVectors
@@ -75,6 +76,8 @@ class Study:
         What the labels were taken for where that is a guess, and how to say otherwise.
     cuts
         The parts that a limit on time or work cut short.
+    output_bias
+        `fixed` or `train` where the network has an output bias, else `none`.
     """
 
     dataset: Dataset
@@ -99,6 +102,7 @@ class Study:
     process: JumpProcess | None = None
     notes: tuple[str, ...] = ()
     cuts: tuple[CutPart, ...] = ()
+    output_bias: str = "none"
 
     def verdict(self) -> list[str]:
         """The answer in a few sentences: where training ends and whether that depends on the draw."""
@@ -143,6 +147,7 @@ def study(
     leak: float = 0.0,
     initialization: Initialization = balanced_initialization,
     network: Network | None = None,
+    output_bias: str | None = None,
     width: int | None = None,
     scale: str = "1e-3",
     seed: int = 0,
@@ -181,6 +186,9 @@ def study(
         How the neurons are drawn; by default 200 of them, fewer where the data are large.
     network
         The network to start from instead; it is not repeated from other draws or scales.
+    output_bias
+        `none`, `fixed` or `train`; by default `train` where the given network has one, else `none`. A drawn network
+        starts with 0.
     seeds, scales
         How many draws and which scales the run is repeated with; 0 or none leaves that part out.
     theorems
@@ -228,18 +236,20 @@ def study(
         warn_old_form("study(data, loss)", "study(data, loss=...)")
         y, loss = None, y
     dataset = as_dataset(data, y, bias=bias)
-    dataset.refuse_several_outputs("a study")
     named = loss_named(loss) if isinstance(loss, str) else loss
-    chosen = default_loss(dataset) if named is None else named
+    fitting = loss_named(dataset.default_loss) if dataset.num_outputs > 1 else default_loss(dataset)
+    chosen = fitting if named is None else named
     neurons = default_width(dataset, chosen) if width is None else width
 
     def draw(draw_seed: int, draw_scale: str, draw_width: int) -> Network:
-        return initialization(dataset, width=draw_width, scale=draw_scale, rng=neuron_rng(draw_seed), leak=leak)
+        drawn = initialization(dataset, width=draw_width, scale=draw_scale, rng=neuron_rng(draw_seed), leak=leak)
+        return with_output_bias(drawn, output_bias)
 
-    start = draw(seed, scale, neurons) if network is None else network
+    start = draw(seed, scale, neurons) if network is None else with_output_bias(network, output_bias)
     nothing = Study(
         dataset, chosen, start.leak, initialization, start.num_neurons, scale, seed, None, None, None, None, (), None,
         (), (), (), (), is_given=network is not None, notes=tuple(notes),
+        output_bias="none" if start.b is None else "fixed" if output_bias == "fixed" else "train",
     )  # fmt: skip
     workers = started_workers(processes) if isinstance(processes, int) else processes
     try:

@@ -88,21 +88,35 @@ def _margin_share(trajectory: Trajectory) -> float:
 def _least_squares_distance(trajectory: Trajectory) -> float:
     """Largest difference on the samples from the best linear function, relative to the largest label."""
     data = trajectory.problem.dataset
+    if data.classes is not None:  # whose indices are no numbers to fit
+        return math.nan
     beta = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
     return float(np.max(np.abs(trajectory.predictions - data.X @ beta)) / np.max(np.abs(data.y)))
 
 
+def _accuracy(trajectory: Trajectory) -> float | None:
+    """Share of the samples that are classified as they are labelled; None for numbers."""
+    from reluflow.data.classified import wrongly_classified
+
+    data = trajectory.problem.dataset
+    if data.classes is None and not data.is_binary:
+        return None
+    return 1.0 - float(np.mean(wrongly_classified(data, trajectory.predictions)))
+
+
 def _relative_loss(trajectory: Trajectory) -> float:
     problem = trajectory.problem
-    return trajectory.loss / problem.loss.total(np.zeros(problem.dataset.n), problem.dataset.y)
+    return trajectory.loss / problem.loss.total(problem.dataset.zero_outputs(), problem.dataset.y)
 
 
 def _noise_fitted(trajectory: Trajectory) -> float:
     """1 - loss / (loss of least squares): 0 at the least-squares line, 1 at a fit; nan where least squares fits."""
     data, loss = trajectory.problem.dataset, trajectory.problem.loss
+    if data.classes is not None:
+        return math.nan
     outputs = data.X @ np.linalg.lstsq(data.X, data.y, rcond=None)[0]
     left = loss.total(outputs, data.y)
-    nothing = loss.total(np.zeros(data.n), data.y)
+    nothing = loss.total(data.zero_outputs(), data.y)
     return 1.0 - trajectory.loss / left if left > INTERPOLATES_AT * nothing else math.nan
 
 
@@ -125,10 +139,11 @@ BUILT_IN: dict[str, tuple[str, Function]] = {
     "proof": ("whether that certificate speaks of the run's own limit", lambda t: limit_of(t).is_proof),
     "time": ("when the run ended", lambda t: t.time),
     "log_time": ("the logarithm of that time", lambda t: t.log_time),
+    "accuracy": ("share of the samples classified as they are labelled", _accuracy),
     "steps": ("steps taken", lambda t: t.steps),
     "crossings": ("how often a neuron met a boundary", lambda t: t.crossings),
     "slides": ("how often a neuron began to slide", lambda t: t.slides),
-    "balancedness_drift": ("largest change of a^2 - |w|^2", lambda t: t.balancedness_drift),
+    "balancedness_drift": ("largest change of |v|^2 - |w|^2", lambda t: t.balancedness_drift),
     "phases": ("names of the phases", lambda t: " ".join(phase.name for phase in t.phases)),
     "margin": ("normalised margin of the limit", lambda t: limit_of(t).certificate.margin),
     "margin_share": ("that margin over the best of any network", _margin_share),

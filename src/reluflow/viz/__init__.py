@@ -1,5 +1,6 @@
 """Results in, figures out; matplotlib lives here and only here, and is imported when the first figure is drawn."""
 
+from reluflow.viz.class_regions import plot_confusion
 from reluflow.viz.conditions_table import plot_conditions
 from reluflow.viz.dataset_picture import plot_dataset
 from reluflow.viz.loss_phases import plot_loss_phases
@@ -16,6 +17,7 @@ from reluflow.viz.style import house_style
 __all__ = [
     "house_style",
     "plot_conditions",
+    "plot_confusion",
     "plot_dataset",
     "plot_loss_phases",
     "plot_network_function",

@@ -8,6 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset, Task
+from reluflow.viz.class_regions import draw_several_classes
 from reluflow.viz.one_input import OneInput, draw_classes, one_input
 from reluflow.viz.style import BLACK, DARK, GREY, SEQUENTIAL, dataset_title, house_style, new_figure
 
@@ -31,7 +32,7 @@ def plot_dataset(dataset: Dataset) -> Figure:
     centred samples, with the share of the variance each explains.
     """
     line = one_input(dataset)
-    is_images = dataset.d == IMAGE_SIDE**2 and dataset.task is Task.CLASSIFICATION and np.unique(dataset.y).size == 2
+    is_images = dataset.d == IMAGE_SIDE**2 and dataset.is_binary and np.unique(dataset.y).size == 2
     with house_style():
         if is_images:
             return _plot_mean_images(dataset)
@@ -92,7 +93,13 @@ def _draw_over_line(axes: Axes, line: OneInput) -> None:
 
 
 def _draw_points(axes: Axes, dataset: Dataset, places: FloatArray) -> None:
-    """Points by class, or shaded by label with a colour bar."""
+    """Points by class, or shaded by label with a colour bar; of rows of numbers one panel cannot show the labels."""
+    if dataset.classes is not None:
+        draw_several_classes(axes, places, dataset.y.astype(np.int64), dataset.classes)
+        return
+    if dataset.num_outputs > 1:
+        axes.scatter(places[:, 0], places[:, 1], s=30, color=BLACK, zorder=4, label="samples", gid="samples")
+        return
     if dataset.task is Task.CLASSIFICATION:
         draw_classes(axes, places, dataset.y)
         return

@@ -11,8 +11,20 @@ from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset, Task
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
+from reluflow.viz.class_regions import MOST_NAMED, draw_regions, draw_several_classes
 from reluflow.viz.one_input import OneInput, draw_classes, one_input, planar_bias
-from reluflow.viz.style import BLACK, BLUE, DARK, DIVERGING, GREY, PURPLE, dataset_title, house_style, new_figure
+from reluflow.viz.style import (
+    BLACK,
+    BLUE,
+    DARK,
+    DIVERGING,
+    GREY,
+    PURPLE,
+    class_look,
+    dataset_title,
+    house_style,
+    new_figure,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,6 +81,8 @@ def plot_network_function(
         axes.set_title(f"{dataset_title(dataset)}, {network.num_neurons} neurons", parse_math=False)
         if line is not None:
             _draw_curve(axes, network, line, reference, num_points)
+        elif dataset.num_outputs > 1:
+            _draw_class_regions(axes, network, dataset, num_points)
         else:
             _draw_contours(axes, network, dataset, num_points)
         axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0)
@@ -76,7 +90,7 @@ def plot_network_function(
 
 
 def network_outputs(network: Network, X: FloatArray) -> FloatArray:
-    """h at many inputs, a few at a time so that a wide network fits in memory, shape (k,)."""
+    """h at many inputs, a few at a time so that a wide network fits in memory, shape (k,) or (k, K)."""
     size = max(1, MAX_PRODUCTS // network.num_neurons)
     parts = [network.outputs(X[start : start + size]) for start in range(0, len(X), size)]
     return np.concatenate(parts)
@@ -95,26 +109,52 @@ def _draw_curve(
     line.draw_least_squares(axes)
     if reference is not None:
         axes.plot(inputs, reference(rows), color=PURPLE, linestyle="-.", linewidth=1.2, zorder=2.5, label="reference")
-    axes.plot(
-        inputs, network_outputs(network, rows), color=BLUE, linewidth=1.8, zorder=3, label="network $h$", gid="function"
-    )
+    if network.num_outputs == 1:
+        outputs = network_outputs(network, rows)
+        axes.plot(inputs, outputs, color=BLUE, linewidth=1.8, zorder=3, label="network $h$", gid="function")
+    else:
+        for c, values in enumerate(network_outputs(network, rows).T):
+            label = f"$h_{{{c + 1}}}$" if c < MOST_NAMED else None
+            axes.plot(inputs, values, color=class_look(c)[0], linewidth=1.6, zorder=3, label=label, gid=f"function-{c}")
     line.draw_samples(axes)
     axes.set_xlim(low, high)
     axes.set_xlabel("input $x$")
     axes.set_ylabel("output $h(x)$, label $y$")
 
 
-def _draw_contours(axes: Axes, network: Network, dataset: Dataset, num_points: int) -> None:
-    """Filled contours of h, its zero line thick, and the samples."""
-    from matplotlib.ticker import MaxNLocator
-
+def _grid(dataset: Dataset, num_points: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """A square that holds the samples, as two tables of coordinates, and its points as inputs of a network."""
     reach = 1.2 * float(np.max(np.abs(dataset.X[:, :2]))) or 1.0
     ticks = np.linspace(-reach, reach, num_points)
     across, upwards = np.meshgrid(ticks, ticks)
     columns = [across.ravel(), upwards.ravel()]
     if (bias := planar_bias(dataset)) is not None:
         columns.append(np.full(across.size, bias))
-    values = network_outputs(network, np.column_stack(columns)).reshape(across.shape)
+    return across, upwards, np.column_stack(columns)
+
+
+def _draw_class_regions(axes: Axes, network: Network, dataset: Dataset, num_points: int) -> None:
+    """Where each class has the largest output, and the samples."""
+    if dataset.classes is None:
+        raise InvalidInputError(
+            f"The picture of a function over the plane needs one output or classes, got {dataset.num_outputs} columns "
+            "of `y`; `dataset.target(k)` keeps one."
+        )
+    across, upwards, rows = _grid(dataset, num_points)
+    outputs = network_outputs(network, rows).reshape(*across.shape, -1)
+    draw_regions(axes, across[0], upwards[:, 0], outputs)
+    draw_several_classes(axes, dataset.X[:, :2], dataset.y.astype(np.int64), dataset.classes)
+    axes.set_aspect("equal", anchor="W")
+    axes.set_xlabel("$x_1$")
+    axes.set_ylabel("$x_2$")
+
+
+def _draw_contours(axes: Axes, network: Network, dataset: Dataset, num_points: int) -> None:
+    """Filled contours of h, its zero line thick, and the samples."""
+    from matplotlib.ticker import MaxNLocator
+
+    across, upwards, rows = _grid(dataset, num_points)
+    values = network_outputs(network, rows).reshape(across.shape)
     unit = float(np.max(np.abs(values))) or 1.0
     levels = np.asarray(MaxNLocator(nbins=10, symmetric=True).tick_values(-unit, unit))
     shade = axes.contourf(across, upwards, values, levels=levels, cmap=DIVERGING, alpha=0.6, zorder=0)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.errors import InvalidInputError
-from reluflow.viz.style import DARK, GREY, LIGHT, NEGATIVE, POSITIVE, house_style, new_figure
+from reluflow.viz.class_regions import MOST_NAMED, short_name
+from reluflow.viz.style import DARK, GREY, LIGHT, NEGATIVE, POSITIVE, class_look, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,6 +26,8 @@ def plot_neuron_frames(
     *,
     sample_directions: FloatArray,
     plane: str,
+    pushes: Sequence[IntArray] | None = None,
+    names: Sequence[str] = (),
 ) -> Figure:
     """Draw neurons at several moments: direction as the angle, size as the distance from the inner circle.
 
@@ -40,6 +43,9 @@ def plot_neuron_frames(
         Unit directions of the samples in the plane, shape (k, 2).
     plane
         Which plane it is, in words.
+    pushes, names
+        Of several outputs, for each moment the one that each neuron pushes most, in place of the signs, and the names
+        of all.
     """
     if not len(places) == len(signs) == len(titles) > 0:
         raise InvalidInputError("`places`, `signs` and `titles` must have one entry per moment.")
@@ -62,20 +68,20 @@ def plot_neuron_frames(
             for direction in sample_directions:
                 axes.plot(*np.outer(direction, [1.0, 1.08]), color=GREY, linewidth=1.2, zorder=1)
             drawn = on_the_disc(at)
-            is_positive = sign > 0
+            fills, edges = _colours(sign, None if pushes is None else pushes[k])
             axes.scatter(  # all at once, in the neurons' own order, so that neither sign lies on top
                 drawn[:, 0],
                 drawn[:, 1],
                 s=14,
-                facecolors=list(np.where(is_positive, POSITIVE, "#FFFFFF")),
-                edgecolors=list(np.where(is_positive, POSITIVE, NEGATIVE)),
+                facecolors=fills,
+                edgecolors=edges,
                 linewidths=0.8,
                 zorder=3,
             )
             axes.set_xlim(-1.15, 1.15)
             axes.set_ylim(-1.15, 1.15)
             axes.set_title(title, fontsize=8, pad=2)
-        entries = [
+        signed = [
             Line2D([], [], linestyle="", marker="o", markersize=4, color=POSITIVE, label="$a_j > 0$"),
             Line2D(
                 [],
@@ -87,11 +93,29 @@ def plot_neuron_frames(
                 color=NEGATIVE,
                 label="$a_j < 0$",
             ),
-            Line2D([], [], color=GREY, linewidth=1.2, label="samples' directions"),
         ]
-        figure.legend(handles=entries, loc="lower center", ncols=3, bbox_to_anchor=(0.5, 0.11 / height * 2.4))
+        pushing = [
+            Line2D([], [], linestyle="", marker="o", markersize=4, color=class_look(c)[0], label=short_name(name))
+            for c, name in enumerate(names[:MOST_NAMED])
+        ]
+        directions = Line2D([], [], color=GREY, linewidth=1.2, label="samples' directions")
+        entries = [*(signed if pushes is None else pushing), directions]
+        figure.legend(
+            handles=entries,
+            loc="lower center",
+            ncols=max(3, min(len(entries), 2 * columns)),
+            bbox_to_anchor=(0.5, 0.11 / height * 2.4),
+        )
         figure.text(0.5, 0.08 / height, plane, ha="center", fontsize=8, color=DARK)
     return figure
+
+
+def _colours(signs: FloatArray, pushes: IntArray | None) -> tuple[list[str], list[str]]:
+    """Fill and rim of neurons: open for a negative output weight, else the colour of the output they push most."""
+    if pushes is not None:
+        colours = [class_look(int(c))[0] for c in pushes]
+        return colours, colours
+    return list(np.where(signs > 0, POSITIVE, "#FFFFFF")), list(np.where(signs > 0, POSITIVE, NEGATIVE))
 
 
 def on_the_disc(places: FloatArray) -> FloatArray:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.trajectory import Trajectory
-from reluflow.viz.style import DARK, NEGATIVE, POSITIVE, dataset_title, house_style, new_figure
+from reluflow.viz.class_regions import MOST_NAMED, short_name
+from reluflow.viz.style import DARK, NEGATIVE, POSITIVE, class_look, dataset_title, house_style, new_figure
 from reluflow.viz.time_axis import TimeAxis
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ def plot_norms_and_angles(
     log_norms: FloatArray,
     angles: FloatArray,
     signs: FloatArray,
+    *,
+    pushes: IntArray | None = None,
+    names: Sequence[str] = (),
 ) -> Figure:
     """Draw |w_j| (logarithmic) and the angle each neuron makes with its own final direction, over time.
 
@@ -40,6 +45,8 @@ def plot_norms_and_angles(
         Angle with the final direction in degrees, shape (T, m).
     signs
         Sign of a_j at the end, shape (m,).
+    pushes, names
+        Of several outputs, the one that each neuron pushes most at the end, in place of the sign, and the names of all.
     """
     axis = TimeAxis.of(trajectory)
     places = axis.places(times, log_times)
@@ -54,6 +61,8 @@ def plot_norms_and_angles(
         lower = figure.add_axes((0.11, 0.10, 0.86, 0.36), sharex=upper)
         for j in picked:
             colour, dashes = (POSITIVE, "-") if signs[j] > 0 else (NEGATIVE, "--")
+            if pushes is not None:
+                colour = class_look(int(pushes[j]))[0]
             upper.plot(places[shown], log_norms[shown, j] / np.log(10.0), color=colour, linestyle=dashes, linewidth=0.8)
             lower.plot(places[shown], angles[shown, j], color=colour, linestyle=dashes, linewidth=0.8)
         upper.set_xlim(axis.first, min(float(places[shown][-1]), axis.last))
@@ -67,7 +76,12 @@ def plot_norms_and_angles(
             Line2D([], [], color=POSITIVE, linestyle="-", label="$a_j > 0$"),
             Line2D([], [], color=NEGATIVE, linestyle="--", label="$a_j < 0$"),
         ]
-        figure.legend(handles=entries, loc="upper right", bbox_to_anchor=(0.98, 0.955), ncols=2)
+        if pushes is not None:
+            shown_names = list(enumerate(names))[:MOST_NAMED]
+            entries = [Line2D([], [], color=class_look(c)[0], label=short_name(name)) for c, name in shown_names]
+        figure.legend(
+            handles=entries, loc="upper right", bbox_to_anchor=(0.98, 0.955), ncols=max(2, min(6, len(entries)))
+        )
         words = dataset_title(trajectory.problem.dataset)
         if len(picked) < num_neurons:
             words += f", {len(picked)} of {num_neurons} neurons"

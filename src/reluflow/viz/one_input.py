@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
-from reluflow.viz.style import BLACK, GREY, NEGATIVE, POSITIVE
+from reluflow.viz.style import BLACK, GREY, NEGATIVE, POSITIVE, class_look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,13 +55,33 @@ class OneInput:
 
     def draw_samples(self, axes: Axes) -> None:
         """Circles, or squares and circles for the two classes."""
-        if self.dataset.task == "classification":
+        if self.dataset.num_outputs > 1:
+            self._draw_several(axes)
+        elif self.dataset.task == "classification":
             draw_classes(axes, np.column_stack([self.inputs, self.dataset.y]), self.dataset.y)
         else:
             axes.scatter(self.inputs, self.dataset.y, s=34, color=BLACK, zorder=4, label="samples", gid="samples")
 
+    def _draw_several(self, axes: Axes) -> None:
+        """Of classes, the samples along the height of their index; of rows of numbers, every column with its look."""
+        from reluflow.viz.class_regions import draw_several_classes, short_name
+
+        labels, names = self.dataset.y, self.dataset.classes
+        if names is not None:
+            places = np.column_stack([self.inputs, labels])
+            draw_several_classes(axes, places, labels.astype(np.int64), names)
+            return
+        for c in range(labels.shape[1]):
+            colour, marker = class_look(c)
+            axes.scatter(
+                self.inputs, labels[:, c], s=30, color=colour, marker=marker, zorder=4, label=short_name(f"y{c + 1}"),
+                gid=f"samples-{c}",
+            )  # fmt: skip
+
     def draw_least_squares(self, axes: Axes) -> None:
-        """The least-squares line over the whole range, dashed."""
+        """The least-squares line over the whole range, dashed; of classes there is none."""
+        if self.dataset.num_outputs > 1:
+            return
         ends = np.array(self.range())
         axes.plot(
             ends,

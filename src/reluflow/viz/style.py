@@ -27,6 +27,10 @@ DIVERGING, SEQUENTIAL = "PuOr_r", "cividis"
 ATTRACTOR_COLOURS = (GREEN, PURPLE, ORANGE, SKY, VERMILLION, BLUE, YELLOW, BROWN)
 ATTRACTOR_HATCHES = ("", "////", "....", "xxxx", "----")
 
+# Classes and outputs take these in turn, with a marker that says the same; more than eight repeat with the next marker.
+CLASS_COLOURS = (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY, BROWN, BLACK)
+CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
 CONE_DASHES = (0, (4, 3))
 KIND_MARKERS = {"maximum": "^", "minimum": "v", "saddle": "D"}
 
@@ -91,6 +95,16 @@ def attractor_look(index: int) -> tuple[str, str]:
     """
     colour = ATTRACTOR_COLOURS[index % len(ATTRACTOR_COLOURS)]
     return colour, ATTRACTOR_HATCHES[index % len(ATTRACTOR_HATCHES)]
+
+
+def class_look(index: int) -> tuple[str, str]:
+    """Colour and marker of the class or output with this index.
+
+    >>> class_look(0), class_look(9)
+    (('#D55E00', 'o'), ('#0072B2', '^'))
+    """
+    turn = index // len(CLASS_COLOURS)
+    return CLASS_COLOURS[index % len(CLASS_COLOURS)], CLASS_MARKERS[(index + turn) % len(CLASS_MARKERS)]
 
 
 def dataset_title(dataset: Dataset) -> str:

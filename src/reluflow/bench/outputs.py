@@ -1,0 +1,140 @@
+"""Benchmarks of several outputs: real classes beside fused descent and a general solver, to the end, and cost in K."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+
+import numpy as np
+
+from reluflow.bench.benchmark import Benchmark, Timing, best_time
+from reluflow.bench.general_solvers import diffrax_outputs_end
+from reluflow.certificates.limits.certified_limit import certified_limit
+from reluflow.certificates.limits.levelling import end_of_training
+from reluflow.data.classified import wrongly_classified
+from reluflow.data.dataset import Dataset
+from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Check, Exhausted
+from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Outcome
+from reluflow.losses import SoftmaxLoss, SquareLoss
+from reluflow.network.initialization import balanced_initialization
+
+HORIZON = 20.0  # in the middle of the fitting phase of standardised data at this scale
+SCALE = 1e-3
+DESCENT_RATE = 1e-3
+_RTOL = 1e-6
+_EXACT_SHARE = 1e-2  # tolerance of the run that errors are measured by, in units of the benchmark's
+_ALLOWED_S = 300.0  # of processor time, for a run to its end
+_COUNTS = (1, 2, 4, 8, 16)
+
+
+class EveryClassRight(AbstractStoppingRule):
+    """Stop when every sample has the largest output at its own class."""
+
+    def start(self) -> Check:
+        return self._check
+
+    def _check(self, run: AbstractRun) -> Outcome | None:
+        return Outcome.REACHED if not wrongly_classified(run.problem.dataset, run.outputs()).any() else None
+
+
+def real_classes(name: str, width: int) -> TrainingProblem | None:
+    """Data of scikit-learn in all their classes, standardised; None where it is not installed."""
+    if find_spec("sklearn") is None:
+        return None
+    from sklearn import datasets
+
+    found = getattr(datasets, f"load_{name}")()
+    names = tuple(map(str, found.target_names))
+    data = Dataset(found.data, found.target, classes=names, name=name).standardised()
+    network = balanced_initialization(data, width=width, scale=SCALE, rng=np.random.default_rng(0))
+    return TrainingProblem(data, SoftmaxLoss(), network)
+
+
+def beside_others(name: str, width: int) -> list[Timing]:
+    """The flow to a time, beside fused descent and diffrax; errors are those of the outputs."""
+    problem = real_classes(name, width)
+    if problem is None:
+        return []
+    exact = train(problem, CollocationFlow(rtol=_EXACT_SHARE * _RTOL), until=AtTime(HORIZON)).predictions
+    size = float(np.max(np.abs(exact)))
+    flow = partial(train, problem, CollocationFlow(rtol=_RTOL), until=AtTime(HORIZON))
+    ours_s, ours = best_time(flow, repeats=1, warm_up=False)
+    error = float(np.max(np.abs(ours.predictions - exact))) / size
+    iterations = round(HORIZON / DESCENT_RATE)
+    descent = partial(train, problem, GradientDescent(lr=DESCENT_RATE, iterations=iterations), until=Exhausted())
+    descent_s, descended = best_time(descent, repeats=1, warm_up=False)
+    theirs = float(np.max(np.abs(descended.predictions - exact))) / size
+    title = f"outputs/{name}-{problem.dataset.n}-{problem.dataset.d}-{problem.num_outputs}-{width}"
+    words = f"error {error:.1e} in {ours.steps} steps, {theirs:.1e} by descent in {iterations} (relative, of outputs)"
+    found = [Timing(title, ours_s, f"our fused descent, step {DESCENT_RATE:g}", descent_s, words)]
+    if find_spec("diffrax") is not None:
+        seconds, has_arrived, outputs = diffrax_outputs_end(problem, HORIZON, _RTOL)
+        theirs = float(np.max(np.abs(outputs - exact))) / size
+        words = f"error {error:.1e}, {theirs:.1e} by diffrax" if has_arrived else "diffrax did not arrive"
+        found.append(Timing(title, ours_s, f"diffrax Tsit5, rtol {_RTOL:g}", seconds if has_arrived else None, words))
+    return found
+
+
+def to_the_end(name: str, width: int) -> list[Timing]:
+    """Until every sample is right, and on to the end of the run with its certificate."""
+    problem = real_classes(name, width)
+    if problem is None:
+        return []
+    flow, title = CollocationFlow(rtol=_RTOL), f"outputs/{name}"
+    began, used = time.perf_counter(), time.process_time()
+    fitted = train(problem, flow, until=EveryClassRight(), max_seconds=_ALLOWED_S)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - used
+    wrong = int(np.sum(wrongly_classified(problem.dataset, fitted.predictions)))
+    words = (
+        f"{fitted.steps} steps to t = {fitted.time:.4g}, {wrong} of {problem.dataset.n} wrong, {cpu:.1f} s of processor"
+    )
+    found = [Timing(f"{title}-right", seconds, "none", None, words)]
+    began, used = time.perf_counter(), time.process_time()
+    run = train(problem, flow, until=end_of_training(problem), max_seconds=_ALLOWED_S)
+    limit = certified_limit(run)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - used
+    words = (
+        f"{run.steps} steps to {run.outcome.code} at ln t = {run.log_time:.4g}: {limit.certificate.kind}, "
+        f"{'proved' if limit.is_proof else 'not proved'}, {cpu:.1f} s of processor"
+    )
+    return [*found, Timing(f"{title}-end", seconds, "none", None, words)]
+
+
+def cost_in_outputs() -> list[Timing]:
+    """The same inputs with 1 to 16 targets to t = 20, in processor time of one step."""
+    rng = np.random.default_rng(0)
+    X, teacher = rng.standard_normal((100, 10)), rng.standard_normal((10, max(_COUNTS)))
+    seconds = []
+    for count in _COUNTS:
+        data = Dataset(X, np.maximum(X @ teacher[:, :count], 0.0) / np.sqrt(10.0))
+        network = balanced_initialization(data, width=50, scale=1e-2, rng=np.random.default_rng(1))
+        problem = TrainingProblem(data, SquareLoss(), network)
+        train(problem, CollocationFlow(rtol=_RTOL), max_steps=3)  # compiles
+        used = time.process_time()
+        run = train(problem, CollocationFlow(rtol=_RTOL), until=AtTime(20.0))
+        seconds.append((time.process_time() - used) / run.steps)
+    slope = np.polyfit(np.log(_COUNTS), np.log(seconds), 1)[0]
+    listed = ", ".join(f"K = {count}: {1e3 * each:.1f} ms" for count, each in zip(_COUNTS, seconds, strict=True))
+    words = f"a step costs like K^{slope:.2f} ({listed}, of processor time)"
+    return [Timing("outputs/cost-in-K", seconds[-1], "one output", seconds[0], words)]
+
+
+def _of(function: Callable[[str, int], list[Timing]], name: str, width: int) -> Callable[[], list[Timing]]:
+    return partial(function, name, width)
+
+
+BENCHMARKS: tuple[Benchmark, ...] = (
+    Benchmark("outputs/iris", "iris, three classes, beside others", _of(beside_others, "iris", 50)),
+    Benchmark("outputs/wine", "wine, three classes, beside others", _of(beside_others, "wine", 50)),
+    Benchmark("outputs/iris-end", "iris to its end", _of(to_the_end, "iris", 50)),
+    Benchmark("outputs/wine-end", "wine to its end", _of(to_the_end, "wine", 50)),
+    Benchmark("outputs/digits-end", "ten digits to their end, minutes", _of(to_the_end, "digits", 100)),
+    Benchmark("outputs/cost", "cost in K from 1 to 16", cost_in_outputs),
+)

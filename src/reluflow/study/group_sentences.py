@@ -1,0 +1,62 @@
+"""Where the neurons went, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.study.motion import output_names
+from reluflow.study.neuron_groups import MOST_BUNDLES
+
+if TYPE_CHECKING:
+    from reluflow.study.story import Study
+
+FEW_BUNDLES = 3  # are told in a sentence; more belong in a table
+
+
+def about_groups(found: Study) -> list[str]:
+    """Which bundles carry the function, and what the other neurons do."""
+    if not found.groups:
+        return []
+    bundles = [g for g in found.groups if g.name == "bundle"]
+    total = sum(g.size for g in found.groups)
+    others = [f"{g.size} {_OTHERS[g.name]}" for g in found.groups if g.name != "bundle"]
+    tail = f"; {', '.join(others)}" if others else ""
+    most = "the largest " if len(bundles) == MOST_BUNDLES and any(g.name == "rest" for g in found.groups) else ""
+    count = f"{most}{len(bundles)} bundle{'s' if len(bundles) != 1 else ''}"
+    if len(bundles) > FEW_BUNDLES:
+        size = "|a|" if found.dataset.num_outputs == 1 else "|v|"
+        members, share = sum(g.size for g in bundles), sum(g.share for g in bundles)
+        return [
+            f"Of {total} neurons, {members} lie in {count} of neurons that point the same way, with {share:.1%} of "
+            f"the weight sum ${size}|w|$, {bundles[0].share:.1%} in the largest (table of the bundles: in the "
+            f"report){tail}."
+        ]
+    if found.dataset.num_outputs > 1:
+        names = output_names(found.dataset)
+        parts = [
+            f"{g.size} that {_push_words(g.output, names, is_classes=found.dataset.classes is not None)}, with "
+            f"{g.share:.1%} of the weight, active on {g.num_active} of {found.dataset.n} samples"
+            for g in bundles
+            if g.output is not None
+        ]
+        return [f"Of {total} neurons, the function is carried by {count}: {'; '.join(parts)}{tail}."]
+    parts = [
+        f"{g.size} with a {'>' if g.sign > 0 else '<'} 0 and {g.share:.1%} of the weight, active on {g.num_active} of "
+        f"{found.dataset.n} samples"
+        for g in bundles
+    ]
+    return [f"Of {total} neurons, the function is carried by {count}: {'; '.join(parts)}{tail}."]
+
+
+def _push_words(output: FloatArray, names: tuple[str, ...], *, is_classes: bool) -> str:
+    """Which outputs a bundle raises and lowers most."""
+    high, low = int(np.argmax(output)), int(np.argmin(output))
+    raised = [f"raise {names[high]}"] if output[high] > 0.0 else []
+    lowered = [f"lower {names[low]}"] if output[low] < 0.0 else []
+    return f"{' and '.join([*raised, *lowered])} most" if is_classes else " and ".join([*raised, *lowered])
+
+
+_OTHERS = {"light": "stayed too small to matter", "dead": "are dead", "rest": "point in other directions"}
