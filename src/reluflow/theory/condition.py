@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reluflow.theory.comparison import Comparison
+from reluflow.theory.comparison import Comparison, fails
 
 if TYPE_CHECKING:
     from reluflow.theory.facts import DatasetFacts
 
 NOT_BINARY = "the labels are not -1 and 1"  # the detail of an assumption that asks for two classes
+NOT_CLASSES = "the labels are no classes"  # of one that asks for any number of them
+ONE_OUTPUT = "it is stated for one output"  # of one that is asked about several
 
 
 @dataclass(frozen=True)
@@ -51,17 +53,27 @@ class Condition:
     @property
     def is_for_other_labels(self) -> bool:
         """Whether it speaks of labels of another kind than these, which is not to fail."""
-        return self.holds is False and self.detail == NOT_BINARY
+        return self.holds is False and self.detail in (NOT_BINARY, NOT_CLASSES, ONE_OUTPUT)
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """A condition before it meets a dataset: its key, its paper, where it stands, how it is judged."""
+    """A condition before it meets a dataset: its key, its paper, where it stands, how it is judged.
+
+    `takes_classes` says whether it speaks of more than two classes too; one that does not is not asked about them.
+    """
 
     key: str
     paper: str
     statement: str
     judge: Callable[[DatasetFacts], Comparison]
+    takes_classes: bool = False
+
+    def judged(self, facts: DatasetFacts) -> Comparison:
+        """What the data say to it; of several outputs, of which it does not speak, that it speaks of others."""
+        if facts.dataset.num_outputs > 1 and not (self.takes_classes and facts.dataset.classes is not None):
+            return fails(NOT_CLASSES if self.takes_classes else ONE_OUTPUT)
+        return self.judge(facts)
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def diagnose(
     facts = DatasetFacts(dataset, default_loss(dataset) if chosen is None else chosen, leak)
     allowed, conditions = ProcessorTime(max_seconds), []
     for number, assumption in enumerate(assumptions(), start=1):
-        found = undecided(NOT_JUDGED) if allowed.is_spent else assumption.judge(facts)
+        found = undecided(NOT_JUDGED) if allowed.is_spent else assumption.judged(facts)
         conditions.append(_condition(assumption, found))
         if progress is not None:
             progress(number / len(assumptions()))
@@ -168,7 +168,9 @@ def _condition(assumption: Assumption, judged: Comparison) -> Condition:
 
 
 def default_loss(dataset: Dataset) -> AbstractLoss:
-    """The averaged square loss for regression, the averaged logistic loss for classification."""
+    """The averaged square loss for regression, for classification the averaged logistic loss or that of softmax."""
+    if dataset.classes is not None:
+        return loss_named("softmax")
     return loss_named("logistic" if dataset.task == "classification" else "square")
 
 
@@ -194,6 +196,8 @@ def _applicability(theorem: DataHypotheses, conditions: dict[str, Condition], fa
 def _speed_note(theorem: DataHypotheses, facts: DatasetFacts) -> str:
     """How the theorem's times read for this loss, where it states times for another one."""
     if theorem.total_force is None:
+        return ""
+    if facts.dataset.num_outputs > 1:
         return ""
     force = facts.loss.sample_weight(facts.dataset.n) * float(facts.loss.force_at_zero(1.0))
     slowdown = theorem.total_force / force
