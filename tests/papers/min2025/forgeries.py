@@ -234,7 +234,7 @@ def later(evidence: Evidence) -> Evidence:
 def outputs_far(evidence: Evidence) -> Evidence:
     """The recorded outputs are not those of the neurons, but large."""
     rng = np.random.default_rng(0)
-    return with_snapshots(evidence, lambda s: replace(s, outputs=rng.standard_normal(s.outputs.shape)), at=LATER)
+    return with_snapshots(evidence, lambda s: replace(s, outputs=10.0 * rng.standard_normal(s.outputs.shape)), at=LATER)
 
 
 def reversed_states(evidence: Evidence) -> Evidence:
@@ -249,24 +249,24 @@ def shifted_sums(evidence: Evidence) -> Evidence:
 
 
 FORGERIES: Forgeries = {
-    ("thm1", "collapse"): Forgery(lambda e: inputs_tilted(e)),
-    ("thm1", "orthogonal"): Forgery(shared_neuron),
+    ("thm1", "collapse"): Forgery(lambda e: inputs_tilted(e), also=("self-dual",)),
+    ("thm1", "orthogonal"): Forgery(shared_neuron, also=("collapse", "self-dual")),
     ("thm1", "self-dual"): Forgery(one_hot),
     ("prop1", "separated"): Forgery(nowhere),
     ("prop1", "one-way"): Forgery(events_twice),
     ("prop2", "W"): Forgery(class_means),
     ("prop2", "V"): Forgery(one_hot),
     ("prop2", "shares"): Forgery(equal_shares),
-    ("prop2", "feasible"): Forgery(lambda e: point_scaled(e, 1.1, 0.0), also=("complementary", "stationary")),
-    ("prop2", "complementary"): Forgery(lambda e: point_scaled(e, 1.1, 0.0), also=("feasible", "stationary")),
+    ("prop2", "feasible"): Forgery(lambda e: point_scaled(e, 1.1, 0.0), also=("complementary",)),
+    ("prop2", "complementary"): Forgery(lambda e: point_scaled(e, 1.1, 0.0), also=("feasible",)),
     ("prop2", "stationary"): Forgery(multipliers_elsewhere),
     ("lemma1", "near"): Forgery(lambda e: probabilities_far(e, 20.0), also=("half", "sharp")),
     ("lemma1", "half"): Forgery(lambda e: probabilities_far(e, 2.0), also=("sharp",)),
     ("lemma1", "sharp"): Forgery(lambda e: probabilities_far(e, 1.05)),
     ("lemma2", "norm"): Forgery(lambda e: scaled(e, 20.0), also=("growth",)),
     ("lemma2", "output"): Forgery(lambda e: scaled(e, 1e3), also=("norm", "growth")),
-    ("lemma2", "growth"): Forgery(lambda e: scaled(e, 3.0)),
-    ("lemma3", "error"): Forgery(lambda e: scaled(e, 3e3)),
+    ("lemma2", "growth"): Forgery(lambda e: scaled(e, 3.0, 1)),
+    ("lemma3", "error"): Forgery(lambda e: scaled(e, 1e4)),
     ("lemma3", "sharp"): Forgery(outputs_far, also=("error",)),
     ("prop3", "in-time"): Forgery(nowhere, also=("own-on",)),
     ("prop3", "own-on"): Forgery(lambda e: nowhere(e, 20)),
@@ -281,7 +281,7 @@ FORGERIES: Forgeries = {
     ("lemma6", "spread"): Forgery(lambda e: alignments_shifted(e, -0.01)),
     ("lemma6", "negative"): Forgery(lambda e: alignments_shifted(e, 0.3), also=("spread",)),
     ("lemma6", "bounded"): Forgery(lambda e: alignments_shifted(e, -0.6), also=("spread",)),
-    ("lemma7", "within"): Forgery(lambda e: inflated(e, lengths=1.05), also=("between",)),
+    ("lemma7", "within"): Forgery(lambda e: inflated(e, lengths=1.3), also=("between",)),
     ("lemma7", "between"): Forgery(sums_turned),
     ("lemma8", "short"): Forgery(sums_turned),
     ("lemma9", "partly-active"): Forgery(lambda e: directions_stretched(e, partly=True)),
@@ -292,15 +292,15 @@ FORGERIES: Forgeries = {
     ("lemma11", "sharp"): Forgery(lambda e: gammas_scaled(e, 0.9)),
     ("lemma11", "attained"): Forgery(lambda e: gammas_scaled(e, 1.1)),
     ("lemma12", "sideways"): Forgery(sideways_backwards),
-    ("trap", "own"): Forgery(lambda e: scaled(e, 0.5)),
-    ("trap", "foreign"): Forgery(lambda e: foreign_on(e, share=0.5)),
-    ("trap", "B"): Forgery(lambda e: labels_rotated(e)),
+    ("trap", "own"): Forgery(lambda e: scaled(e, 0.5), also=("foreign",)),
+    ("trap", "foreign"): Forgery(lambda e: foreign_on(e, share=0.5), also=("own",)),
+    ("trap", "B"): Forgery(lambda e: states(e, lambda n: n.replace(v=np.roll(n.v, 1, axis=1)))),
     ("output-sums", "constant"): Forgery(shifted_sums),
     ("learning-times", "slope"): Forgery(later),
     ("growth", "norm"): Forgery(lambda e: scaled(e, 1.1, LATER, outputs=False)),
     ("growth", "loss"): Forgery(lambda e: losses_scaled(e, 1.1)),
     ("collapse-limits", "NC1"): Forgery(class_means),
-    ("collapse-limits", "NC1-normalised"): Forgery(lambda e: inputs_tilted(e, share=0.3), also=("NC1",)),
-    ("collapse-limits", "NC2"): Forgery(shared_neuron),
+    ("collapse-limits", "NC1-normalised"): Forgery(lambda e: inputs_tilted(e, share=0.3), also=("NC1", "NC3")),
+    ("collapse-limits", "NC2"): Forgery(shared_neuron, also=("NC1", "NC1-normalised", "NC3")),
     ("collapse-limits", "NC3"): Forgery(equal_shares),
 }

@@ -125,7 +125,7 @@ COLLAPSE_LIMITS = Theorem(
     conclusions=(
         Conclusion("NC1", "NC1 tends to its closed form", AtMost(_nc1, 1e-3), is_asymptotic=True),
         Conclusion(
-            "NC1-normalised", "NC1 of normalised features tends to 0", AtMost(_nc1_normalised, 1e-3), is_asymptotic=True
+            "NC1-normalised", "NC1 of normalised features tends to 0", AtMost(_nc1_normalised, 1e-4), is_asymptotic=True
         ),
         Conclusion("NC2", "NC2 is 0 from the separation on", AtMost(_nc2, 0.0, allowance=1e-12)),
         Conclusion("NC3", "NC3 of directions tends to its closed form", AtMost(_nc3, 1e-3), is_asymptotic=True),

@@ -154,6 +154,7 @@ def separation_plan(evidence: Evidence) -> FlowPlan:
 
 
 def _largest_output(evidence: Evidence) -> float:
+    require(evidence.run.snapshots, "a recorded state")
     return log_outputs(evidence.run.snapshots[-1].network, evidence) - float(np.log(evidence.parameter("smallness")))
 
 
