@@ -266,7 +266,7 @@ FORGERIES: Forgeries = {
     ("lemma2", "norm"): Forgery(lambda e: scaled(e, 20.0), also=("growth",)),
     ("lemma2", "output"): Forgery(lambda e: scaled(e, 1e3), also=("norm", "growth")),
     ("lemma2", "growth"): Forgery(lambda e: scaled(e, 3.0, 1)),
-    ("lemma3", "error"): Forgery(lambda e: scaled(e, 1e4)),
+    ("lemma3", "error"): Forgery(lambda e: scaled(e, 1e6)),
     ("lemma3", "sharp"): Forgery(outputs_far, also=("error",)),
     ("prop3", "in-time"): Forgery(nowhere, also=("own-on",)),
     ("prop3", "own-on"): Forgery(lambda e: nowhere(e, 20)),

@@ -56,8 +56,11 @@ def counterexample_1(scale: float = 1e-2) -> TrainingProblem:
     return problem_of(data, balanced([(5, 3), data.X[1], data.X[6]], [(4, 1, -5), labels[1], labels[2]], scale))
 
 
-def counterexample_2(scale: float = 1e-2) -> TrainingProblem:
-    """CE2: the same on `min2025-ce2`, with all B_c' < 0 of the first neuron."""
+def counterexample_2(scale: float = 1e-6) -> TrainingProblem:
+    """CE2: the same on `min2025-ce2`, with all B_c' < 0 of the first neuron, at a scale small enough to lose it.
+
+    At 1e-2 the second neuron learns class 2 before the first is lost to it, and the first returns.
+    """
     data = load("min2025-ce2")
     firsts = data.X[[0, 1, 101]]
     w = np.linalg.solve(firsts, [1.0, -1e-6, 0.09])
