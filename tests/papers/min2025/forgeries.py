@@ -23,7 +23,7 @@ from reluflow.papers.min2025.theorems.class_cones import (
 )
 from reluflow.papers.min2025.theorems.class_margins import ClassMargins, SidewaysDirections
 from reluflow.papers.min2025.theorems.early_alignment import DrawnOutputs
-from reluflow.papers.min2025.theorems.max_margin import MarginPoint
+from reluflow.papers.min2025.theorems.max_margin import ClassMarginPoint
 from reluflow.theory.evidence import Evidence
 
 
@@ -212,13 +212,13 @@ def gammas_scaled(evidence: Evidence, factor: float) -> Evidence:
 
 def point_scaled(evidence: Evidence, factor: float, power: float) -> Evidence:
     """The margin point longer, its multipliers multiplied by a power of the factor."""
-    point = evidence.recorded(MarginPoint)
+    point = evidence.recorded(ClassMarginPoint)
     network = point.network.replace(w=factor * point.network.w, v=factor * point.network.v)
     return with_record(evidence, network=network, multipliers=factor**power * point.multipliers)
 
 
 def multipliers_elsewhere(evidence: Evidence) -> Evidence:
-    return with_record(evidence, multipliers=1.1 * evidence.recorded(MarginPoint).multipliers)
+    return with_record(evidence, multipliers=1.1 * evidence.recorded(ClassMarginPoint).multipliers)
 
 
 def losses_scaled(evidence: Evidence, factor: float) -> Evidence:

@@ -77,7 +77,7 @@ LEMMA_6 = Theorem(
     record=drawn_output_weights,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E1: printed without the square root, as B_c' <= 2(1 - B_c) - 1/(K-1), which is false.",
+    erratum=r"E1: printed without the square root, as $B_{c'} \le 2(1 - B_c) - 1/(K-1)$, which is false.",
     takes_classes=True,
 )
 

@@ -190,7 +190,7 @@ LEMMA_2 = Theorem(
     log_scale=ScaledDownTo(partial(_log_scale_of_lemma_2, roots=True)),
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E12: the factor W_max is missing; here it is asked to be at most 1.",
+    erratum=r"E12: the factor $W_{\max}$ is missing; here it is asked to be at most 1.",
     takes_classes=True,
 )
 
@@ -248,6 +248,6 @@ LEMMA_3 = Theorem(
     log_scale=ScaledDownTo(partial(_log_scale_of_lemma_2, roots=False)),
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E12: the factor W_max is missing; here it is asked to be at most 1.",
+    erratum=r"E12: the factor $W_{\max}$ is missing; here it is asked to be at most 1.",
     takes_classes=True,
 )

@@ -81,7 +81,7 @@ GROWTH = Theorem(
     plan=late_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E8: printed as growth like log t and a right-hand side of (74) like 1/t.",
+    erratum=r"E8: printed as growth like $\log t$ and a right-hand side of (74) like $1/t$.",
     source=Source.RELUFLOW,
     takes_classes=True,
 )

@@ -118,26 +118,26 @@ TRAPPED = Hypothesis(
 
 
 @dataclass(frozen=True, eq=False)
-class MarginPoint:
+class ClassMarginPoint:
     """The limit scaled to margin 1, one neuron per class, and its multipliers, shape (n, K)."""
 
     network: Network
     multipliers: FloatArray
 
 
-def margin_point(evidence: Evidence) -> MarginPoint:
+def margin_point(evidence: Evidence) -> ClassMarginPoint:
     """In closed form, from the max-margin vectors of the classes."""
-    return MarginPoint(margin_one_network(geometry(evidence)), margin_one_multipliers(geometry(evidence)))
+    return ClassMarginPoint(margin_one_network(geometry(evidence)), margin_one_multipliers(geometry(evidence)))
 
 
 def _feasible(evidence: Evidence) -> float:
-    point = evidence.recorded(MarginPoint)
+    point = evidence.recorded(ClassMarginPoint)
     return abs(float(np.min(margins_of_outputs(point.network.outputs(evidence.dataset.X), evidence.dataset.y))) - 1.0)
 
 
 def _complementary(evidence: Evidence) -> Values:
     """lambda_kc times the distance of its margin from 1."""
-    point, labels = evidence.recorded(MarginPoint), geometry(evidence).labels
+    point, labels = evidence.recorded(ClassMarginPoint), geometry(evidence).labels
     h = point.network.outputs(evidence.dataset.X)
     gaps = h[np.arange(len(h)), labels][:, None] - h
     return [np.abs(point.multipliers * (gaps - 1.0)), np.maximum(-point.multipliers, 0.0)]
@@ -145,7 +145,7 @@ def _complementary(evidence: Evidence) -> Values:
 
 def _stationary(evidence: Evidence) -> Values:
     """theta less the gradient sum lambda (e_y - e_c), relative to |theta|."""
-    point, labels = evidence.recorded(MarginPoint), geometry(evidence).labels
+    point, labels = evidence.recorded(ClassMarginPoint), geometry(evidence).labels
     K, w, v = evidence.problem.num_outputs, point.network.w, point.network.v
     forces = point.multipliers.sum(axis=1, keepdims=True) * np.eye(K)[labels] - point.multipliers
     active = w @ evidence.dataset.X.T > 0.0
@@ -254,7 +254,7 @@ THM_1 = Theorem(
     "min2025:thm1",
     Reference("min2025", "Theorem 1, Eqs. (4)-(6)"),
     r"Neural collapse: in the limit of $\theta/|\theta|$ the features of class $c$ are $s_c \langle u_c, x_k\rangle "
-    r"\bar{\phi}_c$ with orthogonal unit vectors $\bar{\phi}_c \ge 0$, and $V = \sum_c s_c \tilde{e}_c \bar{\phi}_c^\top$.",
+    r"\bar{\varphi}_c$ with orthogonal unit vectors $\bar{\varphi}_c \ge 0$, and $V = \sum_c s_c \tilde{e}_c \bar{\varphi}_c^\top$.",
     hypotheses=(*START_HYPOTHESES, TRAPPED),
     conclusions=(
         Conclusion(
@@ -271,7 +271,7 @@ THM_1 = Theorem(
         ),
         Conclusion(
             "self-dual",
-            r"$V$ tends to $\sum_c s_c \tilde{e}_c \bar{\phi}_c^\top$",
+            r"$V$ tends to $\sum_c s_c \tilde{e}_c \bar{\varphi}_c^\top$",
             AtMost(_classifier, 2.0 * EXTRAPOLATED, words="{measured:.3g} extrapolated"),
             is_asymptotic=True,
         ),
