@@ -380,7 +380,7 @@ def _run_hypotheses(theorem: Theorem, evidence: Evidence) -> tuple[Hypothesis, .
 
 
 def _is_plain(theorem: Theorem, problem: TrainingProblem) -> bool:
-    """Whether all weights move by the loss alone, and there is one output, or one per class where the result says so."""
+    """Whether all weights move by the loss alone, of one output, or of one per class where the result says so."""
     return problem.is_plain or (theorem.takes_classes and problem.moves_freely and problem.network.b is None)
 
 

@@ -19,7 +19,7 @@ def softmax_forces(h, labels):
 def follow(X, labels, w, v, times, *, rtol=1e-12):
     """Networks at the times, and the crossings (time, neuron, sample, new state) on the way."""
     m, d = w.shape
-    K, n = v.shape[1], len(X)
+    K = v.shape[1]
     active = (w @ X.T > 0.0).astype(float)
     state, t, found, crossings = np.concatenate([w.ravel(), v.ravel()]), 0.0, [], []
     multiplicity = {}
@@ -60,7 +60,7 @@ def follow(X, labels, w, v, times, *, rtol=1e-12):
         t, state = end, run.y[:, -1]
         for (j, k), met in zip(pairs, run.t_events, strict=True):
             if met.size:
-                same = np.all(X == X[k], axis=1)
+                same = np.all(X[k] == X, axis=1)
                 active[j, same] = 1.0 - active[j, same]
                 crossings.append((float(met[0]), j, k, int(active[j, k])))
                 multiplicity[j, k] = multiplicity.get((j, k), 0) + 1

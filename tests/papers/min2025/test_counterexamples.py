@@ -51,7 +51,7 @@ def test_the_first_meets_the_printed_hypotheses_exactly():
     assert sum(v) == 0  # so that |etilde-part| is all of v
     al = [max(x * w[0] + y * w[1], F(0)) for x, y in X]
     A = [size * value for size, value in zip(sizes, al, strict=True)]  # times sqrt(34)
-    assert A == [F(5), F(25, 17), F(0)]
+    assert [F(5), F(25, 17), F(0)] == A
     assert A[0] > 2 * (A[1] + A[2])
     # B_c = v_c/(kappa |v|) as 1^T v = 0: B_1 >= 3/4 asks v_1^2/(kappa^2 |v|^2) >= 9/16 with kappa^2 = 2/3, |v|^2 = 42
     B_squared = [F(c) ** 2 / (F(2, 3) * 42) for c in v]

@@ -162,10 +162,10 @@ def test_g2_as_the_scale_vanishes(scale):
 
 
 def test_s_slides_and_joins_class_1():
-    """With three classes a neuron may slide along a wall even of orthogonally separable data; with two it never does."""
+    """With three classes a neuron may slide even on orthogonally separable data; with two it never does."""
     times = (0.1, 0.2, 0.5, 1.0)
     run = train(starts.sliding(), FLOW, until=Exhausted(), times=times, horizon=1.0)
-    assert [(e.sample + 1, str(e.kind)) for e in run.events][0] == (5, "slide-entry")
+    assert next((e.sample + 1, str(e.kind)) for e in run.events) == (5, "slide-entry")
     assert run.events.times[0] == pytest.approx(0.1336334428, abs=2e-10)
     found = [Alignments.of(s.network, ClassGeometry.of(run.problem.dataset)) for s in run.snapshots]
     np.testing.assert_allclose(

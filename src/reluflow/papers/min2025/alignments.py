@@ -1,4 +1,4 @@
-"""Alignments of neurons with classes: A_c, B_c, who fires on what, and the starts that Propositions 1 and 3 speak of."""
+"""Alignments of neurons with classes: A_c, B_c, who fires on what, and the starts of Propositions 1 and 3."""
 
 from __future__ import annotations
 

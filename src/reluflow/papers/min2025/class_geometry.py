@@ -136,7 +136,7 @@ class ClassGeometry:
 
     @property
     def shares(self) -> FloatArray:
-        """s_c^2 = gamma_c^-1 / (2 sum_l gamma_l^-1), shape (K,): the share of |W_c|^2 in the squared norm at the end."""
+        """s_c^2 = gamma_c^-1 / (2 sum_l gamma_l^-1), shape (K,): the share of |W_c|^2 at the end."""
         inverse = 1.0 / self.gammas
         return np.asarray(inverse / (2.0 * inverse.sum()))
 

@@ -154,7 +154,8 @@ E11 = Erratum(
     partial(_simplex, printed=True),
     partial(_simplex, printed=False),
     where="Sec. 3, remarks on Theorem 1",
-    printed=r"the classifier is a scaled simplex equiangular tight frame; $\bar{\Phi} \bar{\Phi}^\top$ for a $K \times K$ matrix",
+    printed=r"the classifier is a scaled simplex equiangular tight frame; $\bar{\Phi} "
+    r"\bar{\Phi}^\top$ for a $K \times K$ matrix",
     corrected=r"only where all $\gamma_c$ are equal; $\bar{\Phi}^\top \bar{\Phi}$",
 )
 

@@ -74,7 +74,8 @@ E2 = Erratum(
     where="Lemma 4, Props. 1 and 3",
     printed=r"from (18) and $X_{\max}^2/(X_{\min}^2 \mu_d \mu_s^2) < 2K - 3$ each neuron of $N_c$ comes to fire on "
     "exactly class $c$",
-    corrected="false: a neuron of class 1 goes over to class 2, and the loss tends to $\\log 3$. True from an exclusive "
+    corrected="false: a neuron of class 1 goes over to class 2, and the loss tends to $\\log 3$. "
+    "True from an exclusive "
     "start, and from a semi-local one",
 )
 
@@ -121,7 +122,8 @@ E7 = Erratum(
     partial(_foreign_case, printed=False),
     where="Prop. 3, proof; Lemma 9",
     printed="some sample of class $c$ is inactive",
-    corrected=r"also needed where class $c$ is active as a whole and another sample too: $|S_c|^2 - A_c^2 \ge \mu_d^2 |S_c|^2$",
+    corrected=r"also needed where class $c$ is active as a whole and another sample too: $|S_c|^2 - "
+    r"A_c^2 \ge \mu_d^2 |S_c|^2$",
 )
 
 
@@ -177,7 +179,8 @@ E13 = Erratum(
     partial(_force_at_zero, printed=True),
     partial(_force_at_zero, printed=False),
     where="Sec. 3 and App. C",
-    printed=r"$\hat{y}$ stands for the outputs and for the probabilities; the cross-entropy has a label inside the logarithm",
+    printed=r"$\hat{y}$ stands for the outputs and for the probabilities; the cross-entropy has a "
+    r"label inside the logarithm",
     corrected=r"the force is $y - p$ with the probabilities $p$; the loss is $-\log p_y$",
 )
 
@@ -201,7 +204,8 @@ E14 = Erratum(
     partial(_recipe, printed=False),
     where="Sec. 4.2",
     printed=r"neurons $(x_k, \tilde{e}_{y_k})$ of random samples meet Assumption 2",
-    corrected=r"scale $v$ by $|x_k|$, or both to one length, and take a sample of each class in turn: else they are not "
+    corrected=r"scale $v$ by $|x_k|$, or both to one length, and take a sample of each class in turn: "
+    r"else they are not "
     "balanced, and a class may have none",
 )
 
@@ -220,7 +224,8 @@ E17 = Erratum(
     partial(_size_in_lemma_5, printed=True),
     partial(_size_in_lemma_5, printed=False),
     where="Lemmas 4 and 5, App. D, footnote 3",
-    printed="sums over the $N_k$ neurons of a class; inequalities of Lemma 4 end reversed; two meanings of $T$; the sign of "
+    printed="sums over the $N_k$ neurons of a class; inequalities of Lemma 4 end reversed; two "
+    "meanings of $T$; the sign of "
     "the Clarke gradient",
     corrected="sums over its $n_k$ samples; slips of the pen, without consequence",
 )

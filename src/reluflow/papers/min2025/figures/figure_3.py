@@ -49,7 +49,7 @@ class Settings:
 class TrainedDigits:
     """What is drawn and judged of one seed.
 
-    `plane` are the output weights in the plane of the pseudo-labels, `rays` these; `images` the class means and the mean
+    `plane` are the output weights in the plane of the pseudo-labels, `rays` these; `images` class means and the mean
     input weights of the neurons of each class.
     """
 

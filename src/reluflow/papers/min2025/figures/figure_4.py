@@ -151,7 +151,7 @@ def draw(settings: Settings, results: CollapseRun, folder: Path) -> tuple[Path, 
     ]
     panels = [
         Panel("(a) alignment of live neurons", "$t$", "$B_c$", neurons, x_limits=(0.0, 3.0)),
-        Panel("(b) separation", "$t$", "largest cosine across classes", [Curve(t, results.crossing)], x_limits=(0, 3.0)),
+        Panel("(b) separation", "$t$", "largest cosine across classes", [Curve(t, results.crossing)], x_limits=(0, 3)),
         Panel("(c) a class is learnt", "$t$", "mean loss", learnt, levels=marks, x_limits=(0.0, 3.0)),
         Panel("(d) NC1", r"$\log t$", "NC1", both, levels=[Guide(float(results.limits[0]), "limit")], x_scale="log",
               y_scale="log", y_limits=(1e-12, 1.0)),

@@ -194,7 +194,8 @@ def _foreign_active(evidence: Evidence) -> Values:
 LEMMA_9 = Theorem(
     "min2025:lemma9",
     Reference("min2025", "Lemma 9"),
-    r"A direction $w$ that fires on some but not all samples of class $c$ has $|S_c|^2 - A_c^2 \ge \mu_s^2 |S_c|^2$, with "
+    r"A direction $w$ that fires on some but not all samples of class $c$ has $|S_c|^2 - A_c^2 \ge "
+    r"\mu_s^2 |S_c|^2$, with "
     r"$S_c$ the sum of those it fires on; one that fires on all of them and on a sample of another class has "
     r"$|S_c|^2 - A_c^2 \ge \mu_d^2 |S_c|^2$.",
     hypotheses=(_SOFTMAX, SEPARABLE),

@@ -165,7 +165,8 @@ def _growth_excess(evidence: Evidence) -> Values:
 LEMMA_2 = Theorem(
     "min2025:lemma2",
     Reference("min2025", "Lemma 2"),
-    r"Up to $T = \log(1/(\sqrt{m}\,\varepsilon))/(4 n X_{\max})$ neurons stay small: $|w_j|^2 \le \varepsilon/\sqrt{m}$ "
+    r"Up to $T = \log(1/(\sqrt{m}\,\varepsilon))/(4 n X_{\max})$ neurons stay small: $|w_j|^2 \le "
+    r"\varepsilon/\sqrt{m}$ "
     r"and $|h(x_k)| \le 2 \varepsilon X_{\max} \sqrt{m}$.",
     hypotheses=(
         *SETTING_HYPOTHESES,
@@ -196,7 +197,7 @@ LEMMA_2 = Theorem(
 
 
 def _alignment_errors(evidence: Evidence) -> list[tuple[float, float]]:
-    """At each recorded time the deviation from the alignment flow, by the recorded outputs, and max |h| of the neurons."""
+    """At each recorded time the deviation from the alignment flow, by the recorded outputs, and max |h|."""
     X, K, found = evidence.dataset.X, evidence.problem.num_outputs, []
     labels = geometry(evidence).labels
     for snapshot in evidence.run.snapshots:
@@ -231,7 +232,8 @@ LEMMA_3 = Theorem(
     "min2025:lemma3",
     Reference("min2025", "Lemma 3, Eqs. (16), (17)"),
     r"Up to $T$ the directions of a neuron turn by the alignment flow $d\hat{w}/dt = \kappa P_w \sum_k \xi_k "
-    r"\langle \tilde{e}_{y_k}, \hat{v}\rangle x_k$, $d\hat{v}/dt = \kappa P_v \sum_k \max(\langle x_k, \hat{w}\rangle, 0)"
+    r"\langle \tilde{e}_{y_k}, \hat{v}\rangle x_k$, $d\hat{v}/dt = \kappa P_v \sum_k \max(\langle "
+    r"x_k, \hat{w}\rangle, 0)"
     r"\, \tilde{e}_{y_k}$, up to $(16/\sqrt{K})\, \varepsilon n X_{\max}^2 \sqrt{m}$.",
     hypotheses=(*SETTING_HYPOTHESES, BALANCED, UNIT_START, _small_scale(r"1/(16 X_{\max} \sqrt{m})", roots=False)),
     conclusions=(

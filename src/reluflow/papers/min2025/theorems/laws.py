@@ -60,7 +60,8 @@ def _time_loss(evidence: Evidence) -> Values:
 GROWTH = Theorem(
     "min2025:growth",
     Reference("min2025", "beyond App. D, end"),
-    r"In the limit, with $q$ the smallest margin: $|W_c|^2/q \to \kappa/\gamma_c$, and $t\, q\, L \to (\kappa/2) \sum_c "
+    r"In the limit, with $q$ the smallest margin: $|W_c|^2/q \to \kappa/\gamma_c$, and $t\, q\, L \to "
+    r"(\kappa/2) \sum_c "
     r"1/\gamma_c$; so norms grow like $\sqrt{\log t}$ and the loss falls like $1/(t \log t)$.",
     hypotheses=(*START_HYPOTHESES, TRAPPED),
     conclusions=(
@@ -118,8 +119,10 @@ def _limits(evidence: Evidence) -> dict[str, float]:
 COLLAPSE_LIMITS = Theorem(
     "min2025:collapse-limits",
     Reference("min2025", "beyond App. B.2"),
-    r"With $m_c$ and $\mathrm{var}_c$ the mean and variance of $\langle u_c, x_k\rangle$ over class $c$: NC1 tends to $\sum s_c^2 "
-    r"\mathrm{var}_c/((1 - 1/K) \sum s_c^2 m_c^2)$, which is not 0, that of normalised features to 0, NC2 is 0 from the separation "
+    r"With $m_c$ and $\mathrm{var}_c$ the mean and variance of $\langle u_c, x_k\rangle$ over class "
+    r"$c$: NC1 tends to $\sum s_c^2 "
+    r"\mathrm{var}_c/((1 - 1/K) \sum s_c^2 m_c^2)$, which is not 0, that of normalised features to 0, "
+    r"NC2 is 0 from the separation "
     r"on, and the square of NC3 tends to $2 (1 - \sum s_c/\sqrt{K \sum s_c^2})$.",
     hypotheses=(*START_HYPOTHESES, TRAPPED),
     conclusions=(
@@ -157,7 +160,7 @@ def learning_plan(evidence: Evidence) -> FlowPlan:
 
 
 def half_loss_times(evidence: Evidence, run: Trajectory) -> FloatArray:
-    """When the loss of each class has fallen to half of its start, between recorded times by a straight line in its log."""
+    """When the loss of each class has halved, between recorded times by a straight line in its logarithm."""
     classes, found = geometry(evidence), []
     times = np.array([s.time for s in run.snapshots])
     losses = np.array([evidence.loss.value(s.outputs, evidence.dataset.y) for s in run.snapshots])
@@ -187,7 +190,8 @@ def _first_order(evidence: Evidence) -> FloatArray:
 LEARNING_TIMES = Theorem(
     "min2025:learning-times",
     Reference("min2025", "beyond Sec. 4.2"),
-    r"Where each neuron fires on exactly one class, class $c$ is learnt at $t = \log(1/\varepsilon)/(\kappa\,|\sum_{I_c} x_k|)"
+    r"Where each neuron fires on exactly one class, class $c$ is learnt at $t = "
+    r"\log(1/\varepsilon)/(\kappa\,|\sum_{I_c} x_k|)"
     r" + O(1)$: the largest class sum first.",
     hypotheses=(
         *START_HYPOTHESES,
@@ -198,7 +202,8 @@ LEARNING_TIMES = Theorem(
     conclusions=(
         Conclusion(
             "slope",
-            r"the times at which the loss of a class is halved move by $1/(\kappa |S_c|)$ per unit of $\log(1/\varepsilon)$",
+            r"the times at which the loss of a class is halved move by $1/(\kappa |S_c|)$ per unit of "
+            r"$\log(1/\varepsilon)$",
             AtMost(_slope_errors, 2e-2, words="{measured:.3g} off, relative"),
         ),
     ),

@@ -168,7 +168,8 @@ PROP_2 = Theorem(
     "min2025:prop2",
     Reference("min2025", "Prop. 2"),
     r"Once every live neuron is in a trap and each class has one, $\theta/|\theta|$ tends to $W_c = s_c g_c u_c^\top$, "
-    r"$V_c = s_c g_c \tilde{e}_c^\top$ with $g_c \ge 0$ a unit vector and $s_c^2 = \gamma_c^{-1}/(2 \sum_l \gamma_l^{-1})$, a "
+    r"$V_c = s_c g_c \tilde{e}_c^\top$ with $g_c \ge 0$ a unit vector and $s_c^2 = \gamma_c^{-1}/(2 "
+    r"\sum_l \gamma_l^{-1})$, a "
     r"KKT point of the margin problem.",
     hypotheses=(*START_HYPOTHESES, TRAPPED),
     conclusions=(
@@ -254,7 +255,8 @@ THM_1 = Theorem(
     "min2025:thm1",
     Reference("min2025", "Theorem 1, Eqs. (4)-(6)"),
     r"Neural collapse: in the limit of $\theta/|\theta|$ the features of class $c$ are $s_c \langle u_c, x_k\rangle "
-    r"\bar{\varphi}_c$ with orthogonal unit vectors $\bar{\varphi}_c \ge 0$, and $V = \sum_c s_c \tilde{e}_c \bar{\varphi}_c^\top$.",
+    r"\bar{\varphi}_c$ with orthogonal unit vectors $\bar{\varphi}_c \ge 0$, and $V = \sum_c s_c "
+    r"\tilde{e}_c \bar{\varphi}_c^\top$.",
     hypotheses=(*START_HYPOTHESES, TRAPPED),
     conclusions=(
         Conclusion(
@@ -281,7 +283,8 @@ THM_1 = Theorem(
     plan=late_plan,
     setting=SETTING,
     example=EXAMPLE,
-    erratum="E2, E3, E6, E11: the start that is printed does not lead there, the trap does; the classifier is a simplex "
+    erratum="E2, E3, E6, E11: the start that is printed does not lead there, the trap does; the "
+    "classifier is a simplex "
     "only for equal margins.",
     diagnosed=DataHypotheses(losses=("softmax",), leaks="relu"),
     takes_classes=True,

@@ -187,7 +187,8 @@ _SEPARATION = {
 LEMMA_4 = Theorem(
     "min2025:lemma4",
     Reference("min2025", "Lemma 4"),
-    r"From a semi-local start, while the outputs are small: $B_c$ stays above $\min(B_c(0), \sqrt{(K-2)/(K-1)})$, $A_c$ "
+    r"From a semi-local start, while the outputs are small: $B_c$ stays above $\min(B_c(0), "
+    r"\sqrt{(K-2)/(K-1)})$, $A_c$ "
     "rises, own samples never switch off and foreign ones never on.",
     hypotheses=(*START_HYPOTHESES, SEMI_LOCAL, SMALL),
     conclusions=(
@@ -274,7 +275,8 @@ PROP_3 = Theorem(
     "min2025:prop3",
     Reference("min2025", "Prop. 3"),
     r"From an exclusive start no neuron ever fires on a foreign sample or loses an own one, at any scale; for "
-    r"$\varepsilon$ below an explicit bound it fires on all of its class by $2 T^*_{\mathrm{fr}}$, with $T^*_{\mathrm{fr}} "
+    r"$\varepsilon$ below an explicit bound it fires on all of its class by $2 T^*_{\mathrm{fr}}$, "
+    r"with $T^*_{\mathrm{fr}} "
     r"= \operatorname{artanh}(\sqrt{1-\mu_s^2})\,(H_{n_c-1} - H_{a-1})/(\kappa b \sqrt{\mu_s} X_{\min})$.",
     hypotheses=(
         *START_HYPOTHESES,

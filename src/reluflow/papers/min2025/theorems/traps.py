@@ -146,7 +146,8 @@ _OURS = Reference("min2025", "beyond Lemma 5")
 TRAP = Theorem(
     "min2025:trap",
     _OURS,
-    r"A neuron that fires on samples of class $c$ alone, with $B_c \ge \sqrt{(K-2)/(2K-2)}$, does so for ever, whatever its "
+    r"A neuron that fires on samples of class $c$ alone, with $B_c \ge \sqrt{(K-2)/(2K-2)}$, does so "
+    r"for ever, whatever its "
     r"size and the other neurons: $\langle w_j, x_k\rangle$ never falls on class $c$ and never rises elsewhere, and "
     r"$B_c \ge \min(B_c(0), \sqrt{K/(2K-2)})$.",
     hypotheses=(
