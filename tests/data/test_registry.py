@@ -27,7 +27,7 @@ def test_listing_is_true(name: str) -> None:
     assert (dataset.n, dataset.d, dataset.task, dataset.name) == (entry.n, entry.d, entry.task, name)
     dataset.check_samples()
     assert entry.summary
-    assert entry.settings.loss in ("square", "logistic", "exponential")
+    assert entry.settings.loss in ("square", "logistic", "exponential", "softmax")
     assert entry.settings.reduction in ("mean", "sum")
     assert (entry.settings.leak is None) == (entry.paper == "general")
     assert (entry.settings.loss == "square") == (entry.task == "regression")

@@ -64,7 +64,7 @@ def test_second_moments_are_the_paper_s(name, mean_square_w, mean_square_a):
 
 def test_every_scheme_names_its_paper():
     for scheme in INITIALIZATIONS.values():
-        assert scheme.paper in ("boursier2024", "min2024", "lyu2021", "phuong2021", "lee2022")
+        assert scheme.paper in ("boursier2024", "min2024", "lyu2021", "phuong2021", "lee2022", "min2025")
         assert scheme.locator
 
 

@@ -22,6 +22,7 @@ from reluflow.network.network import Network
 from reluflow.network.scale import Scale, log_of_scale
 
 Draw = Callable[[int, int, int, np.random.Generator], tuple[FloatArray, FloatArray]]
+DrawOnData = Callable[[int, Dataset, np.random.Generator], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Initialization:
         (width, d, num_outputs, rng) -> (w, v) at scale 1, shapes (width, d) and (width, num_outputs).
     divides_by_sqrt_width
         Whether the paper's scale carries the factor 1/sqrt(m).
+    draw_on_data
+        (width, dataset, rng) -> (w, v) at scale 1, in place of `draw` where the neurons are made of the samples.
 
     Examples
     --------
@@ -56,8 +59,9 @@ class Initialization:
     paper: str
     locator: str
     summary: str
-    draw: Draw
+    draw: Draw | None
     divides_by_sqrt_width: bool = False
+    draw_on_data: DrawOnData | None = None
 
     def __call__(
         self,
@@ -82,11 +86,18 @@ class Initialization:
             rng = neuron_rng(int(rng))
         if not isinstance(rng, np.random.Generator):
             raise InvalidInputError(f"`rng` must be a numpy.random.Generator or a seed of at least 0, got {rng!r}.")
-        w, v = self.draw(width, dataset.d, dataset.num_outputs, rng)
+        w, v = self._drawn(width, dataset, rng)
         log_scale = log_of_scale(scale) - (0.5 * math.log(width) if self.divides_by_sqrt_width else 0.0)
         b = np.zeros(dataset.num_outputs) if output_bias else None
         rows = np.asarray(v, dtype=np.float64)  # a draw for one output may give numbers
         return Network(w, v=rows if rows.ndim == 2 else rows[:, None], b=b, leak=leak, log_scale=log_scale)
+
+    def _drawn(self, width: int, dataset: Dataset, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        if self.draw_on_data is not None:
+            return self.draw_on_data(width, dataset, rng)
+        if self.draw is None:
+            raise InvalidInputError(f"`draw` or `draw_on_data` must be given for the initialisation {self.name!r}.")
+        return self.draw(width, dataset.d, dataset.num_outputs, rng)
 
 
 def _output_directions(width: int, num_outputs: int, rng: np.random.Generator) -> FloatArray:
@@ -148,6 +159,23 @@ def _draw_positive_balanced(
         )
     w = rng.standard_normal((width, d))
     return w, np.linalg.norm(w, axis=1)[:, None]
+
+
+def _draw_class_pairs(width: int, dataset: Dataset, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    if dataset.classes is None and not dataset.is_binary:
+        raise InvalidInputError(
+            "`init` class-pairs makes every neuron of a sample and its class and so needs classes, got numbers to fit; "
+            "balanced draws neurons of any data."
+        )
+    labels = np.unique(dataset.y)
+    turns = labels[np.arange(width) % labels.size]  # so that a width of at least K leaves no class out
+    chosen = np.array([rng.choice(np.flatnonzero(dataset.y == label)) for label in turns])
+    samples = dataset.X[chosen]
+    w = samples / np.linalg.norm(samples, axis=1, keepdims=True)
+    if dataset.classes is None:
+        return w, dataset.y[chosen][:, None]
+    centred = np.eye(dataset.num_outputs) - 1.0 / dataset.num_outputs
+    return w, (centred / np.sqrt(1.0 - 1.0 / dataset.num_outputs))[dataset.y[chosen].astype(np.intp)]
 
 
 def _on_sphere(width: int, d: int, rng: np.random.Generator) -> FloatArray:
@@ -244,6 +272,16 @@ lee_initialization = Initialization(
     _draw_positive_balanced,
 )
 
+class_pairs_initialization = Initialization(
+    "class-pairs",
+    "min2025",
+    "Sec. 4.2, scaled to be balanced (erratum E14)",
+    "w = lambda x/|x| of a random sample of each class in turn, v = lambda times its centred one-hot label, a unit "
+    "vector; a = +-lambda for labels -1 and 1: balanced",
+    None,
+    draw_on_data=_draw_class_pairs,
+)
+
 INITIALIZATIONS: dict[str, Initialization] = {
     scheme.name: scheme
     for scheme in (
@@ -259,6 +297,7 @@ INITIALIZATIONS: dict[str, Initialization] = {
         min_balanced_initialization,
         uniform_fan_in_initialization,
         lee_initialization,
+        class_pairs_initialization,
     )
 }
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reluflow.theory.output_facts import OutputFacts
 
 NOT_BINARY = "the labels are not -1 and 1"  # the detail of an assumption that asks for two classes
+NOT_CLASSES = "the labels are no classes"  # of one that asks for any number of them
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Condition:
     @property
     def is_for_other_labels(self) -> bool:
         """Whether it speaks of labels of another kind than these, which is not to fail."""
-        return self.holds is False and self.detail == NOT_BINARY
+        return self.holds is False and self.detail in (NOT_BINARY, NOT_CLASSES)
 
 
 @dataclass(frozen=True)

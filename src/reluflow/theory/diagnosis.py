@@ -19,7 +19,7 @@ from reluflow.tables import RowsToFrame, html_table
 from reluflow.theory.comparison import Comparison, undecided
 from reluflow.theory.condition import Assumption, Condition, DataHypotheses
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.output_facts import OutputFacts
+from reluflow.theory.output_facts import OutputFacts, judged
 
 NOT_JUDGED = "not judged, for the time was spent"
 
@@ -157,30 +157,23 @@ def diagnose(
     facts = OutputFacts(dataset, given, leak) if several else DatasetFacts(dataset, given, leak)
     allowed, conditions = ProcessorTime(max_seconds), []
     for number, assumption in enumerate(assumptions(), start=1):
-        found = undecided(NOT_JUDGED) if allowed.is_spent else _judged(assumption, facts)
+        found = undecided(NOT_JUDGED) if allowed.is_spent else judged(assumption, facts)
         conditions.append(_condition(assumption, found))
         if progress is not None:
             progress(number / len(assumptions()))
     by_key = {condition.key: condition for condition in conditions}
     theorems = tuple(
         Applicability(theorem.key, False, facts.without_meaning)
-        if isinstance(facts, OutputFacts)
+        if isinstance(facts, OutputFacts) and "softmax" not in theorem.losses
         else _applicability(theorem, by_key, facts)
         for theorem in main_theorems()
     )
     return Diagnosis(dataset, facts.loss, leak, tuple(conditions), theorems)
 
 
-def _judged(assumption: Assumption, facts: DatasetFacts | OutputFacts) -> Comparison:
-    """What a dataset says to an assumption; of several outputs, nothing where it has no meaning for them."""
-    if isinstance(facts, DatasetFacts):
-        return assumption.judge(facts)
-    return undecided(facts.without_meaning) if assumption.judge_outputs is None else assumption.judge_outputs(facts)
-
-
-def _condition(assumption: Assumption, judged: Comparison) -> Condition:
+def _condition(assumption: Assumption, found: Comparison) -> Condition:
     key, paper, statement = assumption.key, assumption.paper, assumption.statement
-    return Condition(key, paper, statement, judged.holds, judged.margin, judged.detail)
+    return Condition(key, paper, statement, found.holds, found.margin, found.detail)
 
 
 def default_loss(dataset: Dataset) -> AbstractLoss:
@@ -190,7 +183,9 @@ def default_loss(dataset: Dataset) -> AbstractLoss:
     return loss_named("logistic" if dataset.task == "classification" else "square")
 
 
-def _applicability(theorem: DataHypotheses, conditions: dict[str, Condition], facts: DatasetFacts) -> Applicability:
+def _applicability(
+    theorem: DataHypotheses, conditions: dict[str, Condition], facts: DatasetFacts | OutputFacts
+) -> Applicability:
     if facts.loss.name not in theorem.losses:
         return Applicability(
             theorem.key, False, f"stated for the {' or '.join(theorem.losses)} loss, not {facts.loss.name}"
@@ -209,9 +204,11 @@ def _applicability(theorem: DataHypotheses, conditions: dict[str, Condition], fa
     return Applicability(theorem.key, True, f"{', '.join(conditions_of(theorem))} hold{_speed_note(theorem, facts)}")
 
 
-def _speed_note(theorem: DataHypotheses, facts: DatasetFacts) -> str:
+def _speed_note(theorem: DataHypotheses, facts: DatasetFacts | OutputFacts) -> str:
     """How the theorem's times read for this loss, where it states times for another one."""
     if theorem.total_force is None:
+        return ""
+    if facts.dataset.num_outputs > 1:
         return ""
     force = facts.loss.sample_weight(facts.dataset.n) * float(facts.loss.force_at_zero(1.0))
     slowdown = theorem.total_force / force

@@ -14,6 +14,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
 from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.output_facts import OutputFacts
 
 Value = TypeVar("Value")
 More = ParamSpec("More")
@@ -75,6 +76,11 @@ class Evidence:
     def facts(self) -> DatasetFacts:
         """The quantities assumptions share."""
         return DatasetFacts(self.dataset, self.loss, self.leak)
+
+    @cached_property
+    def output_facts(self) -> OutputFacts:
+        """The same of data with several outputs."""
+        return OutputFacts(self.dataset, self.loss, self.leak)
 
     @property
     def run(self) -> Trajectory:

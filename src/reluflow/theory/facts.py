@@ -45,7 +45,6 @@ class DatasetFacts:
 
     def __post_init__(self) -> None:
         checked_leak(self.leak)
-        self.dataset.refuse_several_outputs("the theorems' hypotheses")
         self.loss.check_labels(self.dataset.y, self.dataset.classes)
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,24 +12,24 @@ from reluflow.network.network import row_norms
 from reluflow.theory.comparison import Comparison, judgement, require
 from reluflow.theory.condition import Assumption
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measures import AtLeast, AtMost, Equals
+from reluflow.theory.output_facts import judged
 from reluflow.theory.theorem import Hypothesis
 
 
 @dataclass(frozen=True)
 class _OnFacts:
-    """A judge of data, asked about the data of the evidence."""
+    """An assumption, asked about the data of the evidence."""
 
-    judge: Callable[[DatasetFacts], Comparison]
+    assumption: Assumption
 
     def __call__(self, evidence: Evidence) -> Comparison:
-        return self.judge(evidence.facts)
+        return judged(self.assumption, evidence.facts if evidence.problem.num_outputs == 1 else evidence.output_facts)
 
 
 def assumed(assumption: Assumption) -> Hypothesis:
     """One of the assumptions `reluflow diagnose` judges, as a hypothesis of the same name."""
-    return Hypothesis(assumption.key, assumption.statement, _OnFacts(assumption.judge))
+    return Hypothesis(assumption.key, assumption.statement, _OnFacts(assumption))
 
 
 def loss_among(evidence: Evidence, *names: str) -> Comparison:
@@ -58,15 +57,15 @@ def is_leaky(evidence: Evidence) -> Comparison:
 
 
 def imbalance(evidence: Evidence) -> float:
-    """Largest |a_j^2 - |w_j|^2| of a neuron over the larger of the two."""
-    a, w = np.abs(evidence.network.a), row_norms(evidence.network.w)
+    """Largest |a_j^2 - |w_j|^2| of a neuron over the larger of the two; |v_j| stands for a_j of several outputs."""
+    a, w = row_norms(evidence.network.v), row_norms(evidence.network.w)
     largest = np.where((a > 0.0) | (w > 0.0), np.maximum(a, w), 1.0)
     return float(np.max(np.abs((a / largest) ** 2 - (w / largest) ** 2)))
 
 
 def is_dominated(evidence: Evidence) -> Comparison:
     """|a_j| >= |w_j| for every neuron, up to rounding."""
-    a, w = np.abs(evidence.network.a), row_norms(evidence.network.w)
+    a, w = row_norms(evidence.network.v), row_norms(evidence.network.w)
     margin = float(np.min(a - w)) / float(np.max(a, initial=np.finfo(float).tiny))
     return judgement(margin >= -1e-12, margin, rf"smallest $(|a| - |w|)/\max|a|$ is {margin:.3g}")
 
@@ -105,6 +104,7 @@ def _loss_is_among(names: tuple[str, ...], evidence: Evidence) -> Comparison:
 
 SQUARE_LOSS = loss_hypothesis("square")
 LOGISTIC_LOSS = loss_hypothesis("logistic")
+SOFTMAX_LOSS = loss_hypothesis("softmax")
 FADING_LOSS = loss_hypothesis("logistic", "exponential")
 RELU = Hypothesis("relu", "the activation is ReLU, leak 0", Equals(leak, 0.0, words="leak {number:g}"), is_setting=True)
 LEAKY = Hypothesis("leaky", "the activation is leaky ReLU, leak in (0, 1)", is_leaky, is_setting=True)

@@ -15,7 +15,9 @@ from reluflow.geometry.extremal_pairs import ExtremalPairs, extremal_pairs
 from reluflow.geometry.pairs import ClassCosines, class_cosines
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import checked_leak
-from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES
+from reluflow.theory.comparison import Comparison, undecided
+from reluflow.theory.condition import Assumption
+from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES, DatasetFacts
 
 MAX_FACES = 50_000  # each takes a singular value decomposition, and all of them seconds
 
@@ -76,3 +78,10 @@ class OutputFacts:
         if 3.0**smallest - 1.0 > MAX_FACES or num_cones(self.dataset.n, self.rank) > MAX_FACES:
             return None
         return extremal_pairs(self.dataset, self.loss, leak=self.leak, max_cones=MAX_FACES)
+
+
+def judged(assumption: Assumption, facts: DatasetFacts | OutputFacts) -> Comparison:
+    """What a dataset says to an assumption; of several outputs, nothing where it has no meaning for them."""
+    if isinstance(facts, DatasetFacts):
+        return assumption.judge(facts)
+    return undecided(facts.without_meaning) if assumption.judge_outputs is None else assumption.judge_outputs(facts)

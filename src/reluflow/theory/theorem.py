@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from reluflow.after_run import Stage
+from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.theory.comparison import Comparison, Level, Source, Undecided, fails, missing, undecided
@@ -172,6 +174,8 @@ class Theorem:
         Where `reluflow diagnose` speaks of it: the losses and leaks it is stated for.
     source
         Whose the statement is; one of ours is not counted among the results of the paper, and its conclusions decide.
+    takes_classes
+        Whether it is of a network with one output per class; any other is of one output, and not applicable to several.
     holds_for_descent
         Whether gradient descent satisfies it too, up to a term of the order of the step size: inequalities on a bounded
         stretch of time. `reluflow.check` then judges descent at three step sizes.
@@ -195,6 +199,7 @@ class Theorem:
     diagnosed: DataHypotheses | None = None
     source: Source = Source.PAPER
     holds_for_descent: bool = False
+    takes_classes: bool = False
 
     @property
     def paper(self) -> str:
@@ -227,7 +232,15 @@ class Theorem:
 
     def judged_before_a_run(self, evidence: Evidence) -> tuple[JudgedHypothesis, ...]:
         """The hypotheses that the problem alone decides, judged."""
-        return _judge_all([h for h in self.hypotheses if not h.needs_trajectory], evidence)
+        outputs = self._outputs_hypothesis(evidence)
+        return _judge_all([*outputs, *(h for h in self.hypotheses if not h.needs_trajectory)], evidence)
+
+    def _outputs_hypothesis(self, evidence: Evidence) -> tuple[Hypothesis, ...]:
+        """That the network has one output, said only where it has several and the result is of one."""
+        if evidence.problem.num_outputs == 1 or self.takes_classes:
+            return ()
+        words = f"the network has {evidence.problem.num_outputs} outputs"
+        return (Hypothesis("one-output", "the network has one output", partial(_fails, words), is_setting=True),)
 
     def check(self, evidence: Evidence | Trajectory, **parameters: float) -> Verdict:
         """Judge the evidence, or a trajectory alone.
@@ -244,7 +257,8 @@ class Theorem:
             evidence = Evidence(problem=evidence.problem, trajectory=evidence)
         chosen = {**dict(evidence.parameters), **parameters}
         evidence = evidence.with_parameters(self.parameter_values(chosen))
-        judged = _judge_all((*_run_hypotheses(evidence), *self.hypotheses), evidence)
+        outputs = self._outputs_hypothesis(evidence)
+        judged = _judge_all((*_run_hypotheses(self, evidence), *outputs, *self.hypotheses), evidence)
         if any(h.holds is False and not h.is_regime for h in judged):
             return Verdict(self, VerdictKind.NOT_APPLICABLE, judged, {}, {}, ())
         short = self._shortage(evidence)
@@ -340,7 +354,11 @@ def kind_of(
     return VerdictKind.HOLDS
 
 
-def _run_hypotheses(evidence: Evidence) -> tuple[Hypothesis, ...]:
+def _fails(words: str, evidence: Evidence) -> Comparison:
+    return fails(words)
+
+
+def _run_hypotheses(theorem: Theorem, evidence: Evidence) -> tuple[Hypothesis, ...]:
     """What every result asks of a run, said only where it is not so.
 
     The papers speak of the flow: a run of descent is measured against them, but proves nothing about them. And a
@@ -352,13 +370,18 @@ def _run_hypotheses(evidence: Evidence) -> tuple[Hypothesis, ...]:
     if evidence.trajectory is not None and not evidence.is_flow:
         judgement = fails(f"the run is {evidence.trajectory.method}, and the result is of the flow")
         found.append(_said(FLOW_HYPOTHESIS, "the run is a gradient flow", judgement))
-    odd = next((run.problem.variant for run in runs if not run.problem.is_plain), "")
+    odd = next((run.problem.variant for run in runs if not _is_plain(theorem, run.problem)), "")
     if odd:
         found.append(_said("plain-flow", "all weights are trained, by the loss alone", fails(f"the run has {odd}")))
     cut = next((run for run in runs if run.outcome.is_cut_short), None)
     if cut is not None:
         found.append(_said("completed", "the run was not cut short", undecided(cut.outcome.sentence)))
     return tuple(found)
+
+
+def _is_plain(theorem: Theorem, problem: TrainingProblem) -> bool:
+    """Whether all weights move by the loss alone, of one output, or of one per class where the result says so."""
+    return problem.is_plain or (theorem.takes_classes and problem.moves_freely and problem.network.b is None)
 
 
 def _said(name: str, statement: str, judged: Comparison) -> Hypothesis:

@@ -1,0 +1,1 @@
+"""Figures of Min, Zhu & Vidal (2025) [min2025]."""

@@ -1,0 +1,126 @@
+"""Every result of min2025 holds on a case, is refused on another, and fails on false evidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from reluflow.data.dataset import Dataset
+from reluflow.data.registry import load
+from reluflow.losses import SoftmaxLoss
+from reluflow.papers.min2025 import starts
+from reluflow.papers.min2025.class_geometry import pseudo_labels
+from reluflow.theory.check import example_problem
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.registry import theorem_named
+from theorem_cases import TheoremCase, contract
+
+ACUTE = Dataset(np.eye(3) + 0.2, [0, 1, 2], classes=("a", "b", "c"))
+
+
+def acute(key):
+    """Three classes at acute angles."""
+    return lambda: example_problem(theorem_named(f"min2025:{key}"), ACUTE)
+
+
+def binary(key):
+    """One output and the logistic loss."""
+
+    def problem():
+        theorem = theorem_named(f"min2025:{key}")
+        logistic = replace(theorem, setting=replace(theorem.setting, loss="logistic", init="sphere"))
+        return example_problem(logistic, load("phuong-toy"))
+
+    return problem
+
+
+def averaged(key):
+    def problem():
+        return replace(example_problem(theorem_named(f"min2025:{key}")), loss=SoftmaxLoss())
+
+    return problem
+
+
+def unbalanced(key):
+    def problem():
+        found = example_problem(theorem_named(f"min2025:{key}"))
+        return replace(found, network=found.network.replace(v=1.1 * found.network.v))
+
+    return problem
+
+
+def at_own_scale(theorem, problem):
+    bare = Evidence(problem, parameters=theorem.parameter_values({}))
+    return replace(problem, network=problem.network.scaled(theorem.log_scale(bare)))
+
+
+def semi_local(theorem):
+    """Three directions of the plane, six samples along the first; its neuron also fires on a foreign sample."""
+    angles = np.deg2rad([0, 120, 240])
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    labels = np.repeat([0, 1, 2], [6, 1, 1])
+    data = Dataset(directions[labels], labels, classes=("1", "2", "3"))
+    lean = [np.cos(np.deg2rad(35.0)), np.sin(np.deg2rad(35.0))]
+    network = starts.balanced([lean, directions[1], directions[2]], pseudo_labels(3), 1e-3)
+    return at_own_scale(theorem, starts.problem_of(data, network))
+
+
+def lightly(theorem):
+    """At scale 1e-6, where the printed bound is below what any force could do."""
+    problem = example_problem(theorem)
+    return replace(problem, network=problem.network.scaled(np.log(1e-3)))
+
+
+def with_two_neurons_each(theorem):
+    return starts.golden_a()
+
+
+def exclusive_b(theorem):
+    return at_own_scale(theorem, starts.golden_b())
+
+
+CASES = (
+    TheoremCase(
+        "min2025:thm1",
+        failing="orthogonally-separable-classes",
+        inapplicable=acute("thm1"),
+        problem=with_two_neurons_each,
+    ),
+    TheoremCase("min2025:prop1", failing="semi-local-start", inapplicable=starts.counterexample_1, problem=semi_local),
+    TheoremCase("min2025:prop2", failing="balanced", inapplicable=unbalanced("prop2"), problem=with_two_neurons_each),
+    TheoremCase("min2025:prop3", failing="exclusive-start", inapplicable=starts.counterexample_2, problem=exclusive_b),
+    TheoremCase("min2025:lemma1", failing="loss", inapplicable=binary("lemma1")),
+    TheoremCase("min2025:lemma2", failing="summed-softmax", inapplicable=averaged("lemma2")),
+    TheoremCase("min2025:lemma3", failing="balanced", inapplicable=unbalanced("lemma3"), problem=lightly),
+    TheoremCase("min2025:lemma4", failing="semi-local-start", inapplicable=starts.counterexample_2, problem=semi_local),
+    TheoremCase("min2025:lemma5", failing="orthogonally-separable-classes", inapplicable=acute("lemma5")),
+    TheoremCase("min2025:lemma6", failing="loss", inapplicable=binary("lemma6")),
+    TheoremCase("min2025:lemma7", failing="orthogonally-separable-classes", inapplicable=acute("lemma7")),
+    TheoremCase("min2025:lemma8", failing="orthogonally-separable-classes", inapplicable=acute("lemma8")),
+    TheoremCase("min2025:lemma9", failing="orthogonally-separable-classes", inapplicable=acute("lemma9")),
+    TheoremCase("min2025:lemma10", failing="loss", inapplicable=binary("lemma10")),
+    TheoremCase("min2025:lemma11", failing="orthogonally-separable-classes", inapplicable=acute("lemma11")),
+    TheoremCase(
+        "min2025:lemma12",
+        failing="support-spans-class",
+        inapplicable=lambda: example_problem(theorem_named("min2025:lemma12"), "min2025-a"),
+    ),
+    TheoremCase("min2025:trap", failing="orthogonally-separable-classes", inapplicable=acute("trap")),
+    TheoremCase("min2025:output-sums", failing="loss", inapplicable=binary("output-sums")),
+    TheoremCase("min2025:learning-times", failing="separated-start", inapplicable=lambda: starts.golden_b()),
+    TheoremCase(
+        "min2025:growth",
+        failing="orthogonally-separable-classes",
+        inapplicable=acute("growth"),
+        problem=with_two_neurons_each,
+    ),
+    TheoremCase(
+        "min2025:collapse-limits",
+        failing="orthogonally-separable-classes",
+        inapplicable=acute("collapse-limits"),
+        problem=with_two_neurons_each,
+    ),
+)
+
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
