@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -107,17 +107,16 @@ def states_on_the_way(trajectory: Trajectory) -> tuple[Snapshot, ...]:
 
 
 def states_between(
-    problem: TrainingProblem, network: Network, start: float, times: FloatArray, on_step: OnStep
-) -> list[tuple[float, float, Network]]:
-    """States of the flow at given times after `start`, from the network there: time, loss and network of each."""
+    problem: TrainingProblem, network: Network, times: FloatArray, on_step: OnStep
+) -> tuple[Snapshot, ...]:
+    """States of the flow at given times after the moment it was at a network."""
     from reluflow.dynamics.flow_choice import choose_flow
     from reluflow.dynamics.stopping import AtTime
     from reluflow.dynamics.train import train
 
-    again = TrainingProblem(problem.dataset, problem.loss, network)
+    again = replace(problem, network=network)
     solver = choose_flow(again, rtol=RTOL).solver
-    trajectory = train(again, solver, until=AtTime(float(times[-1])), times=times, progress=on_step)
-    return [(start + snapshot.time, snapshot.loss, snapshot.network) for snapshot in trajectory.snapshots]
+    return train(again, solver, until=AtTime(float(times[-1])), times=times, progress=on_step).snapshots
 
 
 def geometry_of(problem: TrainingProblem) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

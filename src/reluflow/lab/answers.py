@@ -165,7 +165,7 @@ def _followed(request: Request, line: Line, head: dict[str, Any] | None = None) 
             line.frame(pack(*early_answer(run, solver.describe(), keeper.shown(), head)))
 
     trajectory = adapter.run_of(request.state, problem, after_step, keep=Keep(recorder=keeper))
-    keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
+    keeper.finish(trajectory)
     return trajectory, keeper
 
 
@@ -176,10 +176,10 @@ def _refined(request: Request, trajectory: Trajectory, keeper: FrameKeeper, line
     is_finer = False
     try:
         for stretch in keeper.stretches:
-            times = stretch.times()
+            times = stretch.times(trajectory.events.times)
             if len(times):
-                states = adapter.states_between(trajectory.problem, stretch.network, stretch.time, times, line.step)
-                keeper.insert(states)
+                states = adapter.states_between(trajectory.problem, stretch.network, times, line.step)
+                keeper.insert(states, start=stretch.time, log_excess=stretch.log_excess)
                 is_finer = True
     except TrainingInterrupted:
         return keeper.shown() if is_finer else None  # out of time: what there is was computed, and stays

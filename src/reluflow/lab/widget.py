@@ -109,8 +109,8 @@ def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
     states = trajectory.snapshots or trajectory.frames
     if not states and trajectory.law is Law.FLOW:
         states = adapter.states_on_the_way(trajectory)
-    keeper.insert([(one.time, one.loss, one.network) for one in states if one.time > 0])
-    keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
+    keeper.insert([one for one in states if one.time > 0])
+    keeper.finish(trajectory)
     frames = keeper.shown()
     data = {
         "X": problem.dataset.X,
