@@ -52,7 +52,7 @@ def test_neurons_are_on_the_sides_that_the_events_say(run):
 
 
 def test_states_stand_where_neurons_turn_and_where_they_grow(run):
-    problem, arrays = run
+    _, arrays = run
     cosines = np.sum(arrays["units"][1:] * arrays["units"][:-1], axis=2)
     assert np.degrees(np.arccos(np.clip(cosines.min(), -1, 1))) < 25
     last = np.max(arrays["event_t"][arrays["event_t"] < 20])

@@ -23,6 +23,7 @@ LARGE_CHANGE = 0.12  # of one step: neurons turn by several degrees, so states i
 BETWEEN = 0.04  # change between those
 MOST_STRETCHES = 8
 MOST_BETWEEN = 160  # states worked out in one stretch
+USUAL_GROWTH = 60.0  # e-folds that neurons grow by: of a run in which they grow by more, each counts less
 MOST_AFTER = 24  # of them after the last event
 
 
@@ -127,6 +128,8 @@ class FrameKeeper:
         self._most = most_frames(network.num_neurons, network.d)
         self._first_loss = loss if loss > 0 else 1.0
         self._frames = [frame_of(network, 0.0, -np.inf, loss)]
+        span = float(np.max(np.abs(self._frames[0].log_w), initial=0.0, where=np.isfinite(self._frames[0].log_w)))
+        self._growth_weight = 0.02 * min(1.0, USUAL_GROWTH / max(span, 1.0))
         self._network, self._time = network, 0.0
         self._log_excess = log_excess_of(network, None)
         self.stretches: list[Stretch] = []
@@ -160,7 +163,7 @@ class FrameKeeper:
         ordered = sorted([*self._frames, *added], key=lambda frame: (frame.log_time, frame.time))
         self._frames = ordered[:1]
         for frame in ordered[1:]:
-            change = _change(self._frames[-1], frame, self._first_loss)
+            change = _change(self._frames[-1], frame, self._first_loss, self._growth_weight)
             self._frames.append(replace(frame, change=change))
 
     def finish(self, trajectory: Trajectory) -> None:
@@ -176,7 +179,9 @@ class FrameKeeper:
         return _even(self._frames, self._most)
 
     def _append(self, frame: Frame) -> None:
-        self._frames.append(replace(frame, change=_change(self._frames[-1], frame, self._first_loss)))
+        self._frames.append(
+            replace(frame, change=_change(self._frames[-1], frame, self._first_loss, self._growth_weight))
+        )
         if len(self._frames) > 3 * self._most:
             self._frames = _even(self._frames, 2 * self._most)
 
@@ -217,7 +222,7 @@ def most_frames(num_neurons: int, d: int) -> int:
     return int(np.clip(MOST_NUMBERS // (num_neurons * (d + 2)), FEWEST_FRAMES, MOST_FRAMES))
 
 
-def _change(before: Frame, after: Frame, first_loss: float) -> float:
+def _change(before: Frame, after: Frame, first_loss: float, growth_weight: float) -> float:
     """Turning of the neurons, growth of their sizes, fall of the loss and a little of the time, in one number."""
     cosines = np.clip(np.sum(before.units * after.units, axis=1), -1.0, 1.0)
     angles = np.arccos(cosines)
@@ -225,7 +230,7 @@ def _change(before: Frame, after: Frame, first_loss: float) -> float:
     later = 0.0
     if np.isfinite(before.log_time) and np.isfinite(after.log_time):
         later = min(after.log_time - before.log_time, 5.0)
-    total = float(np.mean(angles)) + 0.1 * float(np.max(angles)) + 0.02 * min(_growth(before, after), 50.0)
+    total = float(np.mean(angles)) + 0.1 * float(np.max(angles)) + min(growth_weight * _growth(before, after), 1.0)
     return total + 2 * fallen + 0.01 * later + 1e-9
 
 
