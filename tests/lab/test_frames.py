@@ -171,3 +171,15 @@ def test_a_start_without_steps_is_a_run_of_one_state():
     frames = keeper.shown()
     assert len(frames) == 2
     assert frames[-1].time == 0.0
+
+
+def test_a_direction_approached_like_one_over_log_t_is_reached():
+    """These four samples ended with "stopped after 20 seconds at t = 10^2027, no stationary point"."""
+    settings = {"name": "four", "X": [[1, 2], [3, 4], [-1, 2], [0.5, -1]], "y": [1, -1, 1, -1], "loss": "logistic"}
+    frames = [one for one in answered(request(settings)) if one[0].get("outcome") != "running"]
+    header, arrays = frames[0]
+    assert header["outcome"] == "direction-converged"
+    assert np.all(arrays["predictions"] * [1, -1, 1, -1] > 0)
+    limit = frames[1][0]
+    assert limit["kind"] == "max-margin"
+    assert limit["margin"] == pytest.approx(limit["global_margin"], rel=1e-9)

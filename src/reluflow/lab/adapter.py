@@ -14,7 +14,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import registered_datasets, suggested_settings
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.trajectory import Snapshot, Trajectory
 from reluflow.errors import InvalidInputError
@@ -28,6 +28,7 @@ from reluflow.network.initialization import INITIALIZATIONS
 OnStep = Callable[[AbstractRun], None]
 
 _LARGEST_PARAMETER = 500  # of a whole-number parameter of a registered dataset, its size for example
+SLOW_LOG_TIME = 350.0  # ln t: runs that converge in the ordinary way have ended by 10^60
 _OWN_MACHINE_ONLY = ("source",)  # parameters that would fetch something
 
 
@@ -84,12 +85,37 @@ def problem_of(state: Experiment) -> TrainingProblem:
     return state.problem(data)
 
 
-def run_of(state: Experiment, problem: TrainingProblem, on_step: OnStep, *, keep: Keep | None = None) -> Trajectory:
+def is_slow_direction(run: AbstractRun, solver: AbstractSolver) -> bool:
+    """Whether a classifier is far beyond its fit and the event-driven solver still has no direction.
+
+    Where a direction is approached like 1/log t, that solver would take its steps for minutes (four samples in the
+    plane came to t = 10^2027 in 20 seconds); collocation takes the logarithm of the time in ever longer steps.
+    """
+    from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
+
+    return isinstance(solver, EventDrivenFlow) and run.problem.loss.is_classification and run.log_time > SLOW_LOG_TIME
+
+
+def solver_of_directions() -> AbstractSolver:
+    """The solver that follows a classifier to times of any size."""
+    from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
+
+    return CollocationFlow(rtol=RTOL)
+
+
+def run_of(
+    state: Experiment,
+    problem: TrainingProblem,
+    on_step: OnStep,
+    *,
+    solver: AbstractSolver | None = None,
+    keep: Keep | None = None,
+) -> Trajectory:
     """Run the flow to its limit, or the descent through its iterations; `on_step` may stop it by KeyboardInterrupt."""
     from reluflow.dynamics.train import train
     from reluflow.dynamics.trajectory import TrainingInterrupted
 
-    solver, until = state.solver_for(problem), state.rule_for(problem)
+    solver, until = solver or state.solver_for(problem), state.rule_for(problem)
     try:
         return train(problem, solver, until=until, keep=keep, progress=on_step)
     except TrainingInterrupted as interrupt:  # what was done is shown

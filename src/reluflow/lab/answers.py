@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from reluflow.dynamics.keep import Keep
-from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.trajectory import Outcome, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.experiment import Experiment
@@ -151,22 +151,34 @@ def _run(request: Request, head: dict[str, Any], line: Line) -> None:
 def _followed(request: Request, line: Line, head: dict[str, Any] | None = None) -> tuple[Trajectory, FrameKeeper]:
     """The run of a request and what is kept of it; with a head, what is known goes down the line early."""
     problem = adapter.problem_of(request.state)
-    solver = request.state.solver_for(problem)
-    keeper = FrameKeeper(problem.network, problem.initial_loss)
     began = time.monotonic()
     due = began + EARLY_SECONDS
 
-    def after_step(run: AbstractRun) -> None:
-        nonlocal due
-        line.step(run)
-        now = time.monotonic()
-        if head is not None and now >= due:
-            due = began + LATER * (now - began)
-            line.frame(pack(*early_answer(run, solver.describe(), keeper.shown(), head)))
+    def follow(solver: AbstractSolver) -> tuple[Trajectory, FrameKeeper]:
+        keeper = FrameKeeper(problem.network, problem.initial_loss)
 
-    trajectory = adapter.run_of(request.state, problem, after_step, keep=Keep(recorder=keeper))
-    keeper.finish(trajectory)
-    return trajectory, keeper
+        def after_step(run: AbstractRun) -> None:
+            nonlocal due
+            line.step(run)
+            if adapter.is_slow_direction(run, solver):
+                raise _SlowDirection
+            now = time.monotonic()
+            if head is not None and now >= due:
+                due = began + LATER * (now - began)
+                line.frame(pack(*early_answer(run, solver.describe(), keeper.shown(), head)))
+
+        trajectory = adapter.run_of(request.state, problem, after_step, solver=solver, keep=Keep(recorder=keeper))
+        keeper.finish(trajectory)
+        return trajectory, keeper
+
+    try:
+        return follow(request.state.solver_for(problem))
+    except _SlowDirection:
+        return follow(adapter.solver_of_directions())
+
+
+class _SlowDirection(BaseException):
+    """The solver of few samples is on the way to a direction that it comes near to only like 1/log t."""
 
 
 def _refined(request: Request, trajectory: Trajectory, keeper: FrameKeeper, line: Line) -> list[Frame] | None:

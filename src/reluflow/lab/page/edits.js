@@ -28,7 +28,7 @@ export class Edits {
     const name = run.X === null ? `${run.name.split(":")[0]}, edited` : run.name;
     const isBinary = y.every((label) => Math.abs(label) === 1);
     const changes = { name, X, y, bias: false, ...(!isBinary && run.loss !== "square" ? { loss: "square" } : {}) };
-    this.app.change(changes, { ...options, data: run.width === "inf" ? null : { ...this.data, X, y } });
+    this.app.change(changes, { ...options, data: { ...this.data, X, y } });
   }
 
   moveSample(k, x, options) {

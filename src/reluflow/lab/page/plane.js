@@ -236,9 +236,10 @@ export class Plane {
       place.push(cx + radius * x, cy - radius * y);
     }
     const size = m > 1000 ? 2.4 : m > 200 ? 3.4 : 4.6;
-    if (isGhost) {
-      surface.marks(positive, size, { stroke: colors.positive, width: 1.1, alpha: 0.5 });
-      surface.marks(negative, size, { stroke: colors.negative, width: 1.1, alpha: 0.5, diamond: true });
+    if (isGhost) { // small and faint; hollow means dead here as everywhere
+      surface.marks(dead, 0.7 * size, { stroke: colors.dead, width: 1, alpha: 0.45 });
+      surface.marks(positive, 0.7 * size, { fill: colors.positive, alpha: 0.4 });
+      surface.marks(negative, 0.7 * size, { fill: colors.negative, alpha: 0.4, diamond: true });
       return;
     }
     surface.marks(dead, size, { stroke: colors.dead, width: 1.4, alpha: 0.9 });

@@ -93,7 +93,7 @@ export class Says {
 
   limitNodes(limit, title) {
     const rows = Object.entries(limit.residuals).map(([name, value]) => [`residual: ${name}`, shown(value)]);
-    for (const [name, key] of [["margin", "margin"], ["best linear margin", "best_linear_margin"], ["largest margin of any network", "global_margin"]]) if (limit[key] !== null) rows.push([name, shown(limit[key], 6)]);
+    for (const [name, key] of [["margin of this network over |(w, a)|²", "margin"], ["largest margin of any network over |(w, a)|²", "global_margin"], ["largest margin of a linear classifier, over |w|", "best_linear_margin"]]) if (limit[key] !== null) rows.push([name, shown(limit[key], 6)]);
     return [
       element("h2", {}, `${title}: `, explained(limit.kind, KINDS[limit.kind] ?? limit.kind), limit.proof ? " (certified)" : " (not a proof)"),
       element("p", {}, limit.reason), ...limit.reasons.map((reason) => element("p", {}, reason)),

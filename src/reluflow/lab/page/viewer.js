@@ -45,6 +45,7 @@ export class Viewer {
     this.playButton.addEventListener("click", () => this.togglePlay());
     this.tracksCanvas.addEventListener("pointerdown", (event) => this.startTrackScrub(event));
     this.direction = 0;
+    this.speed = 1;
     this.position = 0;
     this.isDirty = false;
     /** What may wait while one drags: the function, the tracks, what is said. */
@@ -205,13 +206,14 @@ export class Viewer {
     this.direction = direction;
     this.playButton.textContent = "❚❚";
     this.playButton.setAttribute("aria-label", "Pause");
-    let before = performance.now();
-    const tick = (now) => {
+    /** The stamp of the frame before; a first stamp may lie before the click. @type {number | null} */
+    let before = null;
+    const tick = (/** @type {number} */ now) => {
       const current = this.model?.run;
       if (!this.direction || !current) return;
-      this.position += (this.direction * (now - before) * (current.T - 1)) / (1000 * PLAY_SECONDS);
+      this.position += (this.direction * this.speed * Math.max(0, now - (before ?? now)) * (current.T - 1)) / (1000 * PLAY_SECONDS);
       before = now;
-      if (this.position >= current.T - 1 || this.position <= 0) {
+      if (this.direction > 0 ? this.position >= current.T - 1 : this.position <= 0) {
         this.position = Math.min(current.T - 1, Math.max(0, this.position));
         this.pause();
       }
