@@ -27,8 +27,14 @@ from reluflow.network.initialization import INITIALIZATIONS
 
 OnStep = Callable[[AbstractRun], None]
 
+PLANE = 2
+MOST_THUMBNAIL_POINTS = 40
 _LARGEST_PARAMETER = 500  # of a whole-number parameter of a registered dataset, its size for example
 SLOW_LOG_TIME = 350.0  # ln t: runs that converge in the ordinary way have ended by 10^60
+_PAIRS = (
+    "With several classes neurons align with pairs (w, v), of which the laboratory shows none; one class against the "
+    "rest (labels -1 and 1) has its extremal vectors."
+)
 _OWN_MACHINE_ONLY = ("source",)  # parameters that would fetch something
 
 
@@ -51,9 +57,20 @@ def catalogue() -> list[dict[str, Any]]:
                 "reduction": settings.reduction,
                 "factor": settings.factor,
                 "leak": settings.leak,
+                "points": _thumbnail(entry.name) if entry.d == PLANE else None,
             }
         )
     return listed
+
+
+def _thumbnail(name: str) -> list[list[float]]:
+    """Some samples of a dataset of the plane with their labels, for a small picture."""
+    from reluflow.data.registry import load
+
+    data = load(name)
+    labels = data.y if data.y.ndim == 1 else data.y[:, 0]
+    picked = np.unique(np.linspace(0, data.n - 1, MOST_THUMBNAIL_POINTS).round().astype(np.intp))
+    return np.column_stack([data.X, labels])[picked].round(4).tolist()
 
 
 def schemes() -> list[dict[str, str]]:
@@ -65,7 +82,8 @@ def dataset_of(state: Experiment) -> Dataset:
     """The data of a state: given, or registered. Zero and repeated samples are refused, and no file is read."""
     if state.X is None:
         _check_parameters(state.data)
-    return state.dataset()
+    data = state.dataset()
+    return data.with_class_indices() if state.loss == "softmax" else data
 
 
 def _check_parameters(spec: str) -> None:
@@ -81,7 +99,7 @@ def problem_of(state: Experiment) -> TrainingProblem:
     """The training problem of a state, refused where it is too large for a page."""
     data = dataset_of(state)
     drawn = 1 if isinstance(state.width, str) else state.width
-    check_size(data.n, data.d, drawn if state.neurons is None else len(state.neurons))
+    check_size(data.n, data.d, drawn if state.neurons is None else len(state.neurons), data.num_outputs)
     return state.problem(data)
 
 
@@ -151,6 +169,8 @@ def geometry_of(problem: TrainingProblem) -> tuple[dict[str, Any], dict[str, NDA
     from reluflow.geometry.extremal import extremal_vectors
 
     data, loss, network = problem.dataset, problem.loss, problem.network
+    if network.num_outputs > 1:
+        return {"exact": True, "degenerate": [], "extremal": [], "counts": {}, "ends": END_NAMES, "open": _PAIRS}, {}
     found = extremal_vectors(data, loss, leak=network.leak, max_cones=200_000)
     aligned = alignment_of(data, loss, network.w, network.a, leak=network.leak)
     directions = aligned.directions

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from reluflow.dynamics.keep import Keep
+from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.trajectory import Outcome, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
@@ -22,6 +23,7 @@ from reluflow.lab.run_answer import early_answer, run_answer
 from reluflow.lab.warming import load_kernels
 from reluflow.lab.wire import pack
 from reluflow.lab.words import command_line, python_lines
+from reluflow.network.network import row_norms
 
 EARLY_SECONDS = 0.25  # a run that takes longer is shown as far as it is known by then
 LATER = 2.0  # and again when it has taken this many times as long
@@ -96,18 +98,26 @@ def data_answer(request: Request, head: dict[str, Any]) -> tuple[dict[str, Any],
         "d": data.d,
         "log_scale": network.log_scale,
         "num_neurons": network.num_neurons,
+        "classes": None if data.classes is None else list(data.classes),
         "command": command_line(request.state),
         "python": python_lines(request.state),
     }
     arrays = {
         "X": data.X,
         "y": data.y,
-        "forces": problem.loss.label_forces(data.y),
         "w": network.w,
-        "a": network.a,
+        **start_arrays(problem),
         "weight": network.weight,
     }
     return header, arrays
+
+
+def start_arrays(problem: TrainingProblem) -> dict[str, NDArray[Any]]:
+    """The output weights at the start, and the forces there; of several outputs, `a` holds |v_j| and `v` all."""
+    network, data = problem.network, problem.dataset
+    if network.num_outputs == 1:
+        return {"forces": problem.loss.label_forces(data.y), "a": network.a}
+    return {"a": row_norms(network.v), "v": network.v}
 
 
 def _data(request: Request, head: dict[str, Any], line: Line) -> None:

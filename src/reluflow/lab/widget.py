@@ -100,6 +100,7 @@ def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
     """The two frames of a run that the viewer needs: its data, and its states."""
     from reluflow.dynamics.trajectory import Law
     from reluflow.lab import adapter
+    from reluflow.lab.answers import start_arrays
     from reluflow.lab.frames import FrameKeeper
     from reluflow.lab.run_answer import run_answer
 
@@ -115,11 +116,11 @@ def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
     data = {
         "X": problem.dataset.X,
         "y": problem.dataset.y,
-        "forces": problem.loss.label_forces(problem.dataset.y),
         "w": network.w,
-        "a": network.a,
+        **start_arrays(problem),
     }
-    header = {"what": "data", "log_scale": network.log_scale}
+    classes = problem.dataset.classes
+    header = {"what": "data", "log_scale": network.log_scale, "classes": None if classes is None else list(classes)}
     return pack(header, {name: np.asarray(array) for name, array in data.items()}), pack(
         *run_answer(trajectory, frames, {"what": "run"})
     )

@@ -9,6 +9,7 @@ export function palette(node = document.documentElement) {
     paper: read("paper"), ink: read("ink"), quiet: read("quiet"), faint: read("faint"), line: read("line"),
     positive: read("positive"), negative: read("negative"), accent: read("accent"), dead: read("dead"),
     maximum: read("maximum"), minimum: read("minimum"), saddle: read("saddle"),
+    classes: ["positive", "negative", "target-1", "target-2"].map(read),
     targets: [1, 2, 3, 4, 5, 6].map((k) => read(`target-${k}`)),
   };
 }
@@ -48,16 +49,16 @@ export class CanvasSurface {
 
   /** The image kept beside the screen: a surface of the same size. */
   beside() {
-    this.image ??= new CanvasSurface(document.createElement("canvas"));
-    this.image.fit(this.width, this.height, this.ratio);
-    return this.image;
+    this.kept ??= new CanvasSurface(document.createElement("canvas"));
+    this.kept.fit(this.width, this.height, this.ratio);
+    return this.kept;
   }
 
   /** Keep what is drawn so far, to begin with it again. */
   keepImage() { this.beside().copy(this); }
 
   /** Begin with the kept image. */
-  showImage() { if (this.image) this.copy(this.image); }
+  showImage() { if (this.kept) this.copy(this.kept); }
 
   copy(other) {
     this.context.setTransform(1, 0, 0, 1, 0, 0);
@@ -123,6 +124,13 @@ export class CanvasSurface {
     }
     if (stroke) this.finish(stroke, null, width, []); // first the rims, so that a crowd keeps its colour
     if (fill) this.finish(null, fill, width, []);
+  }
+
+  /** A small picture of pixels, stretched. */
+  image(canvas, x, y, width, height) {
+    this.context.globalAlpha = 1;
+    this.context.imageSmoothingEnabled = true;
+    this.context.drawImage(canvas, x, y, width, height);
   }
 
   rect(x, y, width, height, { fill = null, stroke = null, alpha = 1 } = {}) {
@@ -210,6 +218,14 @@ export class SvgSurface {
     this.parts.push(
       `<text x="${round(x)}" y="${round(y + shift)}" fill="${color}" font-size="${size}" font-weight="${weight}" ` +
       `font-family="system-ui, sans-serif" text-anchor="${anchor}" opacity="${alpha}"${around}>${escaped(words)}</text>`);
+  }
+
+  /** Put another drawing into this one. @param {SvgSurface} other @param {number} x @param {number} y */
+  place(other, x, y) { this.parts.push(`<g transform="translate(${round(x)} ${round(y)})">`, ...other.parts, "</g>"); }
+
+  /** A small picture of pixels, stretched. @param {HTMLCanvasElement} canvas */
+  image(canvas, x, y, width, height) {
+    this.parts.push(`<image x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" preserveAspectRatio="none" href="${canvas.toDataURL()}"/>`);
   }
 
   toString() {

@@ -3,9 +3,9 @@
 import { dataCsv, neuronCsv, runCsv } from "./csv.js";
 import { download, element } from "./dom.js";
 import { animatedGif } from "./gif.js";
-import { SvgSurface } from "./surface.js";
+import { pictureOf, svgOf } from "./pictures.js";
 
-const GIF_FRAMES = 60, GIF_SIDE = 480;
+const GIF_FRAMES = 60, GIF_WIDTH = 760;
 
 export class TakeAway {
   /** @param {any} app @param {any} viewer */
@@ -41,8 +41,8 @@ export class TakeAway {
       ...(data && !app.isDragging ? copy("in Python", () => data.python, "take-python") : []),
       element("h2", {}, "Files"),
       element("div", { class: "buttons" },
-        button("PNG", () => this.viewer.planeCanvas.toBlob((blob) => blob && download(`${this.name()}.png`, blob, "image/png"))),
-        button("SVG", () => download(`${this.name()}.svg`, this.svg(), "image/svg+xml")),
+        button("PNG", () => pictureOf(this.viewer).canvas.toBlob((blob) => blob && download(`${this.name()}.png`, blob, "image/png"))),
+        button("SVG", () => download(`${this.name()}.svg`, svgOf(this.viewer), "image/svg+xml")),
         button("CSV of the data", () => download("data.csv", dataCsv(app.localData.X, app.localData.y), "text/csv")),
         fitsDouble ? button("CSV of the neurons at the start", () => download("neurons.csv", neuronCsv(app.localData.w, app.localData.a, Math.exp(app.localData.logScale)), "text/csv")) : null,
         button("CSV of the run", () => app.run && download(`${this.name()}-run.csv`, runCsv(app.run), "text/csv")),
@@ -59,32 +59,17 @@ export class TakeAway {
     setTimeout(() => { target.textContent = "copy"; }, 1500);
   }
 
-  /** The plane as it stands, as SVG text. */
-  svg() {
-    const { plane, sphere, isSphere } = this.viewer, state = this.viewer.displayed();
-    const surface = new SvgSurface(plane.surface.width, plane.surface.height);
-    if (isSphere) sphere.drawOn(surface, state);
-    else {
-      plane.drawStill(surface, this.viewer.model.palette);
-      plane.drawMoving(surface, state, null);
-    }
-    return surface.toString();
-  }
-
   /** The whole run as a GIF, from the frames that are kept. */
   async gif() {
     const { viewer, app } = this;
     if (!app.run) return;
     viewer.pause();
     const before = viewer.model.view.at, small = document.createElement("canvas");
-    const context = /** @type {CanvasRenderingContext2D} */ (small.getContext("2d", { willReadFrequently: true }));
-    const { width, height } = viewer.planeCanvas, factor = Math.min(1, GIF_SIDE / Math.max(width, height));
-    [small.width, small.height] = [Math.round(width * factor), Math.round(height * factor)];
     const blob = await animatedGif((k) => {
       viewer.position = (k / (GIF_FRAMES - 1)) * (app.run.T - 1);
       viewer.paint();
-      context.drawImage(viewer.planeCanvas, 0, 0, small.width, small.height);
-      return context.getImageData(0, 0, small.width, small.height);
+      const { canvas, context } = pictureOf(viewer, GIF_WIDTH, small);
+      return context.getImageData(0, 0, canvas.width, canvas.height);
     }, GIF_FRAMES, 8, (share) => app.say(`The animation: ${Math.round(100 * share)} %`));
     viewer.scrub(before);
     app.say("The animation is in your downloads.");
