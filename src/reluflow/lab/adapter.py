@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from reluflow.lab.frames import most_frames
 from reluflow.lab.state import MOST_ENTRIES, MOST_SAMPLES, RTOL, check_size
 from reluflow.network import Network
 from reluflow.network.initialization import INITIALIZATIONS
+
+if TYPE_CHECKING:
+    from reluflow.certificates.limits.certified_limit import CertifiedLimit
 
 OnStep = Callable[[AbstractRun], None]
 
@@ -218,7 +221,11 @@ def limit_of(trajectory: Trajectory) -> dict[str, Any]:
     """What the end of a run provably is."""
     from reluflow.certificates.limits.undecided import limit_or_undecided
 
-    limit = limit_or_undecided(trajectory)
+    return limit_words(limit_or_undecided(trajectory))
+
+
+def limit_words(limit: CertifiedLimit) -> dict[str, Any]:
+    """A certified end as the page says it."""
     certificate = limit.certificate
     return {
         "kind": str(certificate.kind),

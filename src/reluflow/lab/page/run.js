@@ -2,7 +2,8 @@
 // @ts-check
 
 export const EVENT_WORDS = ["crossing", "slide", "release", "death", "ridge", "sign change of a"];
-export const DEATH = 3, SLIDE = 1;
+export const DEATH = 3;
+export const SLIDE = 1;
 const ON_WALL = 1e-6; // of a product of unit vectors in single precision
 
 export class Run {

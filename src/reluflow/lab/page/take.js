@@ -5,6 +5,13 @@ import { download, element } from "./dom.js";
 import { animatedGif } from "./gif.js";
 import { pictureOf, svgOf } from "./pictures.js";
 
+/** @param {ArrayBuffer} buffer */
+function base64(buffer) {
+  const bytes = new Uint8Array(buffer), parts = [];
+  for (let k = 0; k < bytes.length; k += 0x8000) parts.push(String.fromCharCode(...bytes.subarray(k, k + 0x8000)));
+  return btoa(parts.join(""));
+}
+
 const GIF_FRAMES = 60, GIF_WIDTH = 760;
 
 export class TakeAway {
@@ -46,11 +53,25 @@ export class TakeAway {
         button("CSV of the data", () => download("data.csv", dataCsv(app.localData.X, app.localData.y), "text/csv")),
         fitsDouble ? button("CSV of the neurons at the start", () => download("neurons.csv", neuronCsv(app.localData.w, app.localData.a, Math.exp(app.localData.logScale)), "text/csv")) : null,
         button("CSV of the run", () => app.run && download(`${this.name()}-run.csv`, runCsv(app.run), "text/csv")),
+        button("Save as a web page", () => this.page()),
         button("GIF of the run", () => this.gif()),
         app.menus?.ffmpeg && d <= 2 ? button("MP4 of the run", () => { app.say("The film is being made …"); app.connection.ask("movie", app.state.run); }) : null,
         button("Study report", () => { app.say("The study is being written …"); app.connection.ask("report", app.state.run); })),
       app.menus && !app.menus.ffmpeg ? element("p", { class: "hint" }, "An MP4 of the run needs ffmpeg, which was not found on this machine; the GIF needs nothing.") : null,
     ];
+  }
+
+  /** The run as one page that plays without a server: the same viewer with this run in it. */
+  async page() {
+    const { run, answers } = this.app;
+    if (!run || run.isRunning || !answers.data) { this.app.say("The page can be saved when the run is there.", true); return; }
+    const shell = await (await fetch("saved.html")).text();
+    const plain = (words) => words.replace(/[&<>]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[letter] ?? letter);
+    const limit = answers.limit ? JSON.stringify({ ...answers.limit, arrays: undefined }).replaceAll("<", "\\u003c") : "null";
+    const parts = { "@TITLE@": plain(this.app.state.run.name), "@DATA@": base64(answers.data.buffer), "@RUN@": base64(run.header.buffer), "@LIMIT@": limit };
+    const text = Object.entries(parts).reduce((page, [mark, words]) => page.split(mark).join(words), shell);
+    download(`${this.name()}.html`, text, "text/html");
+    this.app.say("The page is in your downloads; it needs no server.");
   }
 
   async copy(text, target) {
