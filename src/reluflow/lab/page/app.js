@@ -25,6 +25,10 @@ export class Application {
     this.isStarted = this.isAnswered = false;
     /** The label of a sample that a click adds, or null where a click chooses. @type {number | null} */
     this.adding = null;
+    /** What to do with a report or a film that has come. @type {((message: any) => void) | null} */
+    this.onReport = null;
+    /** @type {((message: any) => void) | null} */
+    this.onMovie = null;
     /** Layers of the circle that are hidden. @type {Set<string>} */
     this.hidden = new Set();
     /** What was said of data that were taken; it stays until something else is done. @type {string | null} */
@@ -53,7 +57,7 @@ export class Application {
     this.isStarted = true;
     let state = null;
     if (location.hash.length > 1) {
-      try { state = decodeState(location.hash); } catch (error) { this.refusal = `The link was not taken: ${error.message}`; }
+      try { state = decodeState(location.hash); } catch (error) { this.refusal = `The link was not taken: ${/** @type {Error} */ (error).message}`; }
     }
     const isFresh = state === null && !this.refusal;
     const settled = this.set(state ?? { version: 1, run: hello.state, ghost: null, view: isFresh ? { at: 0, axis: "change" } : {} });

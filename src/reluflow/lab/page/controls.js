@@ -97,7 +97,7 @@ export class Controls {
       this.app.change(this.app.checkedChange({ [field]: value, ...also }));
       this.app.say("");
     } catch (error) {
-      this.app.say(error.message, true);
+      this.app.say(/** @type {Error} */ (error).message, true);
       this.show();
     }
   }
@@ -129,7 +129,7 @@ export class Controls {
       else if (kind === "seed") this.app.setGhost({ seed: isNew ? run.seed + 1 : Number(typed) });
       else if (kind === "leak") this.app.setGhost({ leak: isNew ? (run.leak > 0 ? 0 : 0.3) : Number(typed) });
       else this.app.setGhost({ method: "gd", lr: isNew ? 0.01 : Number(typed), iterations: 20000 });
-    } catch (error) { this.app.say(error.message, true); }
+    } catch (error) { this.app.say(/** @type {Error} */ (error).message, true); }
     this.show();
   }
 

@@ -28,7 +28,10 @@ function turned(unit, basis, [x, y]) {
 export class Dragging {
   /** @param {any} app @param {any} viewer @param {any} edits */
   constructor(app, viewer, edits) {
-    Object.assign(this, { app, viewer, edits, held: null });
+    this.app = app;
+    this.viewer = viewer;
+    this.edits = edits;
+    /** @type {any} */ this.held = null;
     const { planeCanvas, functionCanvas } = viewer;
     planeCanvas.addEventListener("pointerdown", (event) => this.down(event));
     planeCanvas.addEventListener("pointermove", (event) => this.move(event));

@@ -7,7 +7,9 @@ import { lineOf } from "./function_plot.js";
 export class Editor {
   /** @param {HTMLElement} root @param {any} app @param {any} edits */
   constructor(root, app, edits) {
-    Object.assign(this, { root, app, edits });
+    this.root = root;
+    this.app = app;
+    this.edits = edits;
     this.selected = element("div", { class: "selected" });
     this.text = element("textarea", { id: "paste", rows: 5, spellcheck: "false", placeholder: "x1,x2,y\n1,0.2,1\n0.4,1,1\n-1,0.3,-1" });
     this.bias = element("input", { type: "checkbox", id: "paste-bias" });
@@ -53,7 +55,7 @@ export class Editor {
       }));
       this.app.notice = `${X.length} samples taken. ${words}`.trim();
       this.app.say(this.app.notice);
-    } catch (error) { this.app.say(error.message, true); }
+    } catch (error) { this.app.say(/** @type {Error} */ (error).message, true); }
   }
 
   /** Show what is selected. */

@@ -104,7 +104,7 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "End") viewer.scrub(1);
 });
 window.addEventListener("hashchange", () => {
-  try { app.set(decodeState(location.hash)); } catch (error) { say(`The link was not taken: ${error.message}`, true); }
+  try { app.set(decodeState(location.hash)); } catch (error) { say(`The link was not taken: ${/** @type {Error} */ (error).message}`, true); }
 });
 
 const copy = (value) => JSON.parse(JSON.stringify(value));
@@ -125,6 +125,10 @@ Object.defineProperty(window, "reluflow", {
     paint: (/** @type {number} */ place) => { viewer.scrub(place, true); viewer.paint(); },
     redrawPlane: () => app.refresh(),
     drop: () => app.connection.socket.close(),
+    data: () => copy({ X: app.localData.X, y: app.localData.y, w: app.localData.w }),
+    dead: () => { const state = viewer.displayed(); return Array.from({ length: state.m }, (_, j) => j).filter((j) => state.isDead?.(j)); },
+    ghostCurve: () => viewer.tracks.curveOf(app.ghost).map(([time, x]) => [time, Number.isFinite(x)]),
+    functionTop: () => [viewer.function.y(viewer.function.heights[1]), viewer.function.y(viewer.function.heights[0])],
   }),
 });
 

@@ -25,7 +25,10 @@ export class Run {
     this.K = message.num_outputs ?? 1;
     this.outs = arrays.outs?.data ?? null;
     this.b = arrays.b?.data ?? null;
-    [this.T, this.m, this.d] = arrays.units.shape;
+    const [T, m, d] = /** @type {number[]} */ (arrays.units.shape);
+    this.T = T;
+    this.m = m;
+    this.d = d;
     this.records = { t: arrays.record_t.data, logT: arrays.record_log_t.data, loss: arrays.record_loss.data };
     this.events = {
       neuron: arrays.event_neuron.data, sample: arrays.event_sample.data, t: arrays.event_t.data, kind: arrays.event_kind.data,
@@ -33,7 +36,9 @@ export class Run {
     this.leak = message.leak;
     this.predictions = arrays.predictions.data;
     this.tau = this.smallestTime();
-    [this.lowW, this.highW] = this.sizeRange();
+    const [low, high] = this.sizeRange();
+    this.lowW = low;
+    this.highW = high;
     this.deathFrame = this.deaths();
   }
 

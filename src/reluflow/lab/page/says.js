@@ -35,7 +35,10 @@ export function forecastWords(counts) {
 export class Says {
   /** @param {HTMLElement} root @param {any} app @param {any} take */
   constructor(root, app, take) {
-    Object.assign(this, { root, app, take, current: "why" });
+    this.root = root;
+    this.app = app;
+    this.take = take;
+    this.current = "why";
     this.tabs = TABS.map(([key, words]) => element("button", { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": "says-panel", "aria-selected": "false", tabindex: -1, onclick: () => this.open(key), onkeydown: (event) => this.key(event) }, words));
     this.panel = element("div", { role: "tabpanel", id: "says-panel", tabindex: 0 });
     const handle = element("button", { type: "button", class: "sheet-handle", "aria-label": "Lower or raise what it says", onclick: () => root.classList.toggle("is-low") }, "━━");

@@ -20,6 +20,11 @@ export class CanvasSurface {
     this.canvas = canvas;
     // opaque, since all of it is painted: without a graphics card, blending it with the page took half of every frame
     this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
+    this.width = this.height = this.ratio = 0;
+    /** @type {CanvasSurface | null} */
+    this.kept = null;
+    /** @type {CanvasRenderingContext2D | null} */
+    this.pixel = null;
     /** Whether the size on the page is known; asking for it lays the page out. */
     this.isMeasured = false;
     if (canvas.isConnected) this.resize();
@@ -168,11 +173,12 @@ const escaped = (words) => String(words).replace(/[&<>"]/g, (sign) => ({ "&": "&
 
 export class SvgSurface {
   constructor(width, height) {
-    [this.width, this.height] = [width, height];
+    this.width = width;
+    this.height = height;
     this.parts = [];
   }
 
-  clear(color) { this.parts = [`<rect width="100%" height="100%" fill="${color}"/>`]; }
+  clear(color) { this.parts = [`<rect width="${round(this.width)}" height="${round(this.height)}" fill="${color}"/>`]; }
 
   path(points, options = {}) {
     let words = "", isDown = false;

@@ -17,7 +17,8 @@ const GIF_FRAMES = 60, GIF_WIDTH = 760;
 export class TakeAway {
   /** @param {any} app @param {any} viewer */
   constructor(app, viewer) {
-    Object.assign(this, { app, viewer });
+    this.app = app;
+    this.viewer = viewer;
     app.onReport = (message) => {
       if (!message) return;
       download(`${this.name()}-report.html`, message.html, "text/html");

@@ -2,6 +2,7 @@
 // @ts-check
 import { element } from "./dom.js";
 
+/** @type {{title: string, paper: string, words: string, act: string, run: Record<string, any>, view?: Record<string, any>}[]} */
 export const SCENES = [
   {
     title: "Early alignment",
@@ -61,7 +62,10 @@ const ORDER = [6, 0, 1, 2, 3, 4, 5];
 export class Tour {
   /** @param {HTMLElement} root @param {any} app */
   constructor(root, app) {
-    Object.assign(this, { root, app, scene: null, before: null });
+    this.root = root;
+    this.app = app;
+    /** @type {any} */ this.scene = null;
+    /** @type {any} */ this.before = null;
     root.hidden = true;
     // the viewer takes what the tour leaves of the window
     new ResizeObserver(() => document.documentElement.style.setProperty("--tour", `${root.offsetHeight}px`)).observe(root);

@@ -88,6 +88,12 @@ export class Tracks {
     });
   }
 
+  /** The logarithm of each recorded time and where it stands; no place beyond the end of the first run. */
+  curveOf(one) {
+    const { run, view } = this.model, last = run.logT[run.T - 1] + 1e-9;
+    return Array.from(one.records.logT, (logT, k) => [logT, logT > last ? NaN : this.x(run.placeOf(one.records.t[k], logT, view.axis))]);
+  }
+
   drawLoss(surface, colors, row, run, ghost, axis) {
     const losses = [run, ghost].filter(Boolean).flatMap((one) => Array.from(one.records.loss)).filter((loss) => loss > 0);
     const high = Math.log10(Math.max(...losses, 1e-300)), low = Math.max(Math.log10(Math.min(...losses, 1)), high - 14);
@@ -97,7 +103,7 @@ export class Tracks {
     const y = (loss) => row.top + row.height * (1 - Math.min(1, Math.max(0, (value(loss) - bottom) / (top - bottom || 1))));
     this.frame(surface, colors, row, "loss", isFlat ? [shown(bottom, 3), shown(top, 3)] : [`${isCut ? "≤ " : ""}1e${bottom}`, `1e${top}`]);
     const last = run.logT[run.T - 1] + 1e-9; // a second run that goes on is cut there, not drawn on one line
-    const curve = (one) => Array.from(one.records.loss, (loss, k) => /** @type {[number, number]} */ (one.records.logT[k] > last ? [NaN, NaN] : [this.x(run.placeOf(one.records.t[k], one.records.logT[k], axis)), y(loss)]));
+    const curve = (one) => this.curveOf(one).map(([, x], k) => /** @type {[number, number]} */ ([x, y(one.records.loss[k])]));
     if (ghost && ghost.logT[ghost.T - 1] > last) surface.text(surface.width - RIGHT, row.top - 9, "the second run (dashed) goes on →", { color: colors.quiet, size: 11, align: "right", halo: colors.paper });
     if (ghost) surface.path(curve(ghost), { stroke: colors.quiet, width: 1.8, dash: [5, 4] });
     surface.path(curve(run), { stroke: colors.ink, width: 2 });

@@ -13,8 +13,11 @@ import { Tracks } from "./tracks.js";
 const PLAY_SECONDS = 9;
 
 export class Viewer {
-  /** @param {HTMLElement} root */
-  constructor(root, { onScrub = () => {}, onAxis = () => {}, onLossAxis = () => {} } = {}) {
+  /**
+   * @param {HTMLElement} root
+   * @param {{onScrub?: (at: number) => void, onAxis?: (axis: string) => void, onLossAxis?: (axis: string) => void}} acts
+   */
+  constructor(root, { onScrub = (_) => {}, onAxis = (_) => {}, onLossAxis = (_) => {} } = {}) {
     this.root = root;
     this.onScrub = onScrub;
     const canvas = (name, label, focusable) => element("canvas", { class: name, role: "img", "aria-label": label, tabindex: focusable ? 0 : false });
