@@ -13,8 +13,10 @@ from reluflow.lab.joined import joined, page_text
 from reluflow.plain_values import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reluflow.certificates.limits.certified_limit import CertifiedLimit
-    from reluflow.dynamics.trajectory import Trajectory
+    from reluflow.dynamics.trajectory import Snapshot, Trajectory
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 TITLE, DATA, RUN, LIMIT = "@TITLE@", "@DATA@", "@RUN@", "@LIMIT@"  # what the page of a run puts into the shell
@@ -54,6 +56,7 @@ def page_of(
     *,
     title: str | None = None,
     limit: CertifiedLimit | None = None,
+    states: Sequence[Snapshot] = (),
 ) -> str:
     """One self-contained page of a run, written to `path` where one is given.
 
@@ -67,11 +70,13 @@ def page_of(
         By default the name of the dataset.
     limit
         What `certified_limit(trajectory)` said, to be said on the page too.
+    states
+        States of the run to show, where they are kept apart from it.
     """
     from reluflow.lab.adapter import limit_words
     from reluflow.lab.widget import frames_of
 
-    data, run = frames_of(trajectory)
+    data, run = frames_of(trajectory, states)
     words: Any = None if limit is None else plain(limit_words(limit))
     if path is not None and Path(path).is_dir():
         raise InvalidInputError(f"`path` must be a file to write, got the folder {path}.")

@@ -11,7 +11,9 @@ from reluflow.lab.joined import joined, page_text
 from reluflow.lab.wire import pack
 
 if TYPE_CHECKING:
-    from reluflow.dynamics.trajectory import Trajectory
+    from collections.abc import Sequence
+
+    from reluflow.dynamics.trajectory import Snapshot, Trajectory
 
 _RENDER = """
 export default { render({ model, el }) {
@@ -68,8 +70,8 @@ def lab_widget(trajectory: Trajectory) -> Any:
     return RunWidget(data=data, run=run)
 
 
-def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
-    """The two frames of a run that the viewer needs: its data, and its states."""
+def frames_of(trajectory: Trajectory, states: Sequence[Snapshot] = ()) -> tuple[bytes, bytes]:
+    """The two frames of a run that the viewer needs: its data, and its states, those given or its own."""
     from reluflow.dynamics.trajectory import Law
     from reluflow.lab import adapter
     from reluflow.lab.answers import start_arrays
@@ -79,7 +81,7 @@ def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
     problem = trajectory.problem
     network = problem.network
     keeper = FrameKeeper(network, problem.initial_loss)
-    states = trajectory.snapshots or trajectory.frames
+    states = states or trajectory.snapshots or trajectory.frames
     if not states and trajectory.law is Law.FLOW:
         states = adapter.states_on_the_way(trajectory)
     keeper.insert([one for one in states if one.time > 0])
