@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -60,7 +61,7 @@ def test_the_closed_form_start_of_a_tiny_scale_is_drawn_in_between():
     cosines = np.sum(arrays["units"][1:] * arrays["units"][:-1], axis=2)
     assert np.degrees(np.arccos(np.clip(cosines.min(), -1, 1))) < 30  # it was 94
     first, _, second = (frame for frame in answered(request(settings)) if frame[0].get("outcome") != "running")
-    assert len(first[1]["t"]) < len(second[1]["t"]), "the run comes at once, the states in between after it"
+    assert second[1]["t"][1] < 0.1 < 100 < first[1]["t"][1], "the run comes at once, the states in between after it"
     assert {key: first[0][key] for key in ("loss", "time", "steps")} == {
         key: second[0][key] for key in ("loss", "time", "steps")
     }
@@ -68,9 +69,9 @@ def test_the_closed_form_start_of_a_tiny_scale_is_drawn_in_between():
     state = read_state(settings)
     problem = adapter.problem_of(state)
     time = float(arrays["t"][middle])
-    (when, _, network), *_ = adapter.states_between(problem, problem.network, 0.0, np.array([time]), lambda run: None)
-    assert when == time
-    units = network.w / np.linalg.norm(network.w, axis=1)[:, None]
+    (found,) = adapter.states_between(problem, problem.network, np.array([time]), lambda run: None)
+    assert found.time == time
+    units = found.network.w / np.linalg.norm(found.network.w, axis=1)[:, None]
     np.testing.assert_allclose(arrays["units"][middle], units, atol=1e-5)
 
 
@@ -166,7 +167,19 @@ def test_nothing_is_compiled_or_loaded_after_warming_up():
 def test_a_start_without_steps_is_a_run_of_one_state():
     problem = adapter.problem_of(read_state({"width": 5}))
     keeper = FrameKeeper(problem.network, problem.initial_loss)
-    keeper.finish(problem.network, 0.0, -np.inf, problem.initial_loss)
+    keeper.finish(SimpleNamespace(network=problem.network, time=0.0, log_time=-np.inf, loss=problem.initial_loss))
     frames = keeper.shown()
     assert len(frames) == 2
     assert frames[-1].time == 0.0
+
+
+def test_a_direction_approached_like_one_over_log_t_is_reached():
+    """These four samples ended with "stopped after 20 seconds at t = 10^2027, no stationary point"."""
+    settings = {"name": "four", "X": [[1, 2], [3, 4], [-1, 2], [0.5, -1]], "y": [1, -1, 1, -1], "loss": "logistic"}
+    frames = [one for one in answered(request(settings)) if one[0].get("outcome") != "running"]
+    header, arrays = frames[0]
+    assert header["outcome"] == "direction-converged"
+    assert np.all(arrays["predictions"] * [1, -1, 1, -1] > 0)
+    limit = frames[1][0]
+    assert limit["kind"] == "max-margin"
+    assert limit["margin"] == pytest.approx(limit["global_margin"], rel=1e-9)

@@ -120,7 +120,7 @@ def test_a_run_that_comes_in_the_middle_of_a_drag_is_drawn_while_one_drags(open_
 def test_canvases_are_opaque_and_never_black(open_page):
     """Blending them with the page took half of every frame; an opaque canvas begins black until it is drawn on."""
     page = open_page("v=1&width=6", settle=False)
-    corner = """[...document.querySelectorAll("canvas")].map((canvas) => {
+    corner = """[...document.querySelectorAll(".pane canvas")].map((canvas) => {
       const context = canvas.getContext("2d");
       return [context.getContextAttributes().alpha, ...context.getImageData(2, 2, 1, 1).data];
     })"""

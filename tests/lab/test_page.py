@@ -198,19 +198,22 @@ def test_data_of_ones_own_are_pasted_and_bad_data_refused(open_page):
     assert run_of(page)["outcome"] == "direction-converged"
 
 
-def test_the_tour_has_six_scenes_that_run(open_page):
+def test_the_tour_has_scenes_that_run_and_gives_back_what_was_there(open_page):
+    """Closing the tour left the last scene on the page, and what one had made was gone."""
     page = open_page("v=1&width=5")
+    before = page.evaluate("reluflow.state().run")
     page.click("#start-tour")
     titles = []
-    for index in range(6):
+    for index in (6, 0, 1, 2, 3, 4, 5):
         until(page, f"reluflow.state().view.scene === {index}")
         page.evaluate("reluflow.settled()")
         titles.append(page.inner_text("#tour h2"))
         assert run_of(page)["outcome"] in ("stationary", "direction-converged"), titles
-        name = "Next" if index < 5 else "End the tour"
+        name = "Next" if index != 5 else "End the tour"
         page.locator("#tour").get_by_role("button", name=name).click()
-    assert len(set(titles)) == 6
+    assert [title[0] for title in titles] == list("0123456")
     assert page.locator("#tour").is_hidden()
+    assert page.evaluate("reluflow.state().run") == before
 
 
 def test_what_the_tour_says_of_its_scenes_is_true():

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from reluflow.theory.theorem import Theorem
 
 
+MOST_INPUTS_OF_PAGE = 20
+
+
 @click.command()
 @dataset_argument(metavar="[DATASET]", words="A registered name, or a file as for `train`; default: three-points.")
 @run_options(
@@ -123,6 +126,7 @@ def command(
                 found, status = interrupt.study, 130
             on_stage("drawing")
             report.update(found)
+            page = _save_page(found, folder)
             film = None
             if animate:
                 with Stage("Drawing the moving picture"):
@@ -137,13 +141,26 @@ def command(
             note(f"what was done is kept in {pieces.folder}, and the same command goes on from there.")
             status = 2
         if json:
-            files = [report.path, *(picture.path for picture in report.pictures), *([film] if film else [])]
+            files = [report.path, *(picture.path for picture in report.pictures), *([page] if page else [])]
+            files += [film] if film else []
             print_json(as_json(found) | {"files": [str(path) for path in files if path.exists()]})
         else:
             _print(found, report.path, animated=(film,) if animate else ())
         if not status:
             pieces.remove()
         return status
+
+
+def _save_page(found: Study, folder: Path) -> Path | None:
+    """The run as a web page beside the report, of data that a page can hold."""
+    from reluflow.lab.saved_page import page_of
+
+    if found.flow is None or found.dataset.d > MOST_INPUTS_OF_PAGE:
+        return None
+    path = folder / "run.html"
+    with Stage("Writing the page of the run"):
+        page_of(found.flow.trajectory, path, limit=found.flow.limit, states=found.flow.frames)
+    return path
 
 
 def _print(found: Study, report: Path, *, animated: tuple[Path | None, ...]) -> None:
@@ -154,6 +171,9 @@ def _print(found: Study, report: Path, *, animated: tuple[Path | None, ...]) -> 
         rows = [(cut.part, cut.limit, cut.missing) for cut in found.cuts]
         print_table(("cut short", "limit", "what is missing"), rows)
     print(f"Report: {report}")
+    page = report.with_name("run.html")
+    if page.exists():
+        print(f"The run as a page that plays: {page}")
     for film in animated:
         print(f"Moving picture: {film}" if film else "No moving picture: more than two inputs, or no flow was run.")
 

@@ -14,6 +14,8 @@ from reluflow.network import Network
 from reluflow.tables import RowsToFrame, html_table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import xarray
 
 
@@ -246,6 +248,24 @@ class Trajectory(RowsToFrame):
         from reluflow.dynamics.storage import to_xarray
 
         return to_xarray(self)
+
+    def to_html(self, path: str | Path | None = None, *, title: str | None = None, limit: Any = None) -> str:
+        """The run as one self-contained web page with a slider, its events and their explanations; no server needed.
+
+        Parameters
+        ----------
+        path
+            Where to write it; the text is returned in any case.
+        title
+            By default the name of the dataset.
+        limit
+            What `certified_limit(trajectory)` said, to be said on the page too.
+        """
+        from importlib import import_module
+
+        # by name, since the viewer stands above the dynamics and knows them, not the other way round
+        page: str = import_module("reluflow.lab.saved_page").page_of(self, path, title=title, limit=limit)
+        return page
 
     def table(self) -> list[dict[str, Any]]:
         """One row per phase, ready for a data frame."""

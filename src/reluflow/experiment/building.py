@@ -25,6 +25,7 @@ def reading_for(experiment: Experiment) -> Reading:
     if experiment.X is None or experiment.y is None:
         return open_reading(experiment.data, experiment.choice, bias=experiment.bias, seed=experiment.seed)
     data = Dataset(experiment.X, experiment.y, name=experiment.data)
+    data = data.with_class_indices() if experiment.loss == "softmax" else data
     data = data.standardised() if experiment.standardise else data
     data = data.with_bias() if experiment.bias else data
     data.check_samples()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import registered_datasets, suggested_settings
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.trajectory import Snapshot, Trajectory
 from reluflow.errors import InvalidInputError
@@ -25,9 +25,19 @@ from reluflow.lab.state import MOST_ENTRIES, MOST_SAMPLES, RTOL, check_size
 from reluflow.network import Network
 from reluflow.network.initialization import INITIALIZATIONS
 
+if TYPE_CHECKING:
+    from reluflow.certificates.limits.certified_limit import CertifiedLimit
+
 OnStep = Callable[[AbstractRun], None]
 
+PLANE = 2
+MOST_THUMBNAIL_POINTS = 40
 _LARGEST_PARAMETER = 500  # of a whole-number parameter of a registered dataset, its size for example
+SLOW_LOG_TIME = 350.0  # ln t: runs that converge in the ordinary way have ended by 10^60
+_PAIRS = (
+    "With several classes neurons align with pairs (w, v), of which the laboratory shows none; one class against the "
+    "rest (labels -1 and 1) has its extremal vectors."
+)
 _OWN_MACHINE_ONLY = ("source",)  # parameters that would fetch something
 
 
@@ -50,9 +60,20 @@ def catalogue() -> list[dict[str, Any]]:
                 "reduction": settings.reduction,
                 "factor": settings.factor,
                 "leak": settings.leak,
+                "points": _thumbnail(entry.name) if entry.d == PLANE else None,
             }
         )
     return listed
+
+
+def _thumbnail(name: str) -> list[list[float]]:
+    """Some samples of a dataset of the plane with their labels, for a small picture."""
+    from reluflow.data.registry import load
+
+    data = load(name)
+    labels = data.y if data.y.ndim == 1 else data.y[:, 0]
+    picked = np.unique(np.linspace(0, data.n - 1, MOST_THUMBNAIL_POINTS).round().astype(np.intp))
+    return np.column_stack([data.X, labels])[picked].round(4).tolist()
 
 
 def schemes() -> list[dict[str, str]]:
@@ -64,7 +85,8 @@ def dataset_of(state: Experiment) -> Dataset:
     """The data of a state: given, or registered. Zero and repeated samples are refused, and no file is read."""
     if state.X is None:
         _check_parameters(state.data)
-    return state.dataset()
+    data = state.dataset()
+    return data.with_class_indices() if state.loss == "softmax" else data
 
 
 def _check_parameters(spec: str) -> None:
@@ -80,16 +102,41 @@ def problem_of(state: Experiment) -> TrainingProblem:
     """The training problem of a state, refused where it is too large for a page."""
     data = dataset_of(state)
     drawn = 1 if isinstance(state.width, str) else state.width
-    check_size(data.n, data.d, drawn if state.neurons is None else len(state.neurons))
+    check_size(data.n, data.d, drawn if state.neurons is None else len(state.neurons), data.num_outputs)
     return state.problem(data)
 
 
-def run_of(state: Experiment, problem: TrainingProblem, on_step: OnStep, *, keep: Keep | None = None) -> Trajectory:
+def is_slow_direction(run: AbstractRun, solver: AbstractSolver) -> bool:
+    """Whether a classifier is far beyond its fit and the event-driven solver still has no direction.
+
+    Where a direction is approached like 1/log t, that solver would take its steps for minutes (four samples in the
+    plane came to t = 10^2027 in 20 seconds); collocation takes the logarithm of the time in ever longer steps.
+    """
+    from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
+
+    return isinstance(solver, EventDrivenFlow) and run.problem.loss.is_classification and run.log_time > SLOW_LOG_TIME
+
+
+def solver_of_directions() -> AbstractSolver:
+    """The solver that follows a classifier to times of any size."""
+    from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
+
+    return CollocationFlow(rtol=RTOL)
+
+
+def run_of(
+    state: Experiment,
+    problem: TrainingProblem,
+    on_step: OnStep,
+    *,
+    solver: AbstractSolver | None = None,
+    keep: Keep | None = None,
+) -> Trajectory:
     """Run the flow to its limit, or the descent through its iterations; `on_step` may stop it by KeyboardInterrupt."""
     from reluflow.dynamics.train import train
     from reluflow.dynamics.trajectory import TrainingInterrupted
 
-    solver, until = state.solver_for(problem), state.rule_for(problem)
+    solver, until = solver or state.solver_for(problem), state.rule_for(problem)
     try:
         return train(problem, solver, until=until, keep=keep, progress=on_step)
     except TrainingInterrupted as interrupt:  # what was done is shown
@@ -107,17 +154,16 @@ def states_on_the_way(trajectory: Trajectory) -> tuple[Snapshot, ...]:
 
 
 def states_between(
-    problem: TrainingProblem, network: Network, start: float, times: FloatArray, on_step: OnStep
-) -> list[tuple[float, float, Network]]:
-    """States of the flow at given times after `start`, from the network there: time, loss and network of each."""
+    problem: TrainingProblem, network: Network, times: FloatArray, on_step: OnStep
+) -> tuple[Snapshot, ...]:
+    """States of the flow at given times after the moment it was at a network."""
     from reluflow.dynamics.flow_choice import choose_flow
     from reluflow.dynamics.stopping import AtTime
     from reluflow.dynamics.train import train
 
-    again = TrainingProblem(problem.dataset, problem.loss, network)
+    again = replace(problem, network=network)
     solver = choose_flow(again, rtol=RTOL).solver
-    trajectory = train(again, solver, until=AtTime(float(times[-1])), times=times, progress=on_step)
-    return [(start + snapshot.time, snapshot.loss, snapshot.network) for snapshot in trajectory.snapshots]
+    return train(again, solver, until=AtTime(float(times[-1])), times=times, progress=on_step).snapshots
 
 
 def geometry_of(problem: TrainingProblem) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -126,6 +172,8 @@ def geometry_of(problem: TrainingProblem) -> tuple[dict[str, Any], dict[str, NDA
     from reluflow.geometry.extremal import extremal_vectors
 
     data, loss, network = problem.dataset, problem.loss, problem.network
+    if network.num_outputs > 1:
+        return {"exact": True, "degenerate": [], "extremal": [], "counts": {}, "ends": END_NAMES, "open": _PAIRS}, {}
     found = extremal_vectors(data, loss, leak=network.leak, max_cones=200_000)
     aligned = alignment_of(data, loss, network.w, network.a, leak=network.leak)
     directions = aligned.directions
@@ -173,7 +221,11 @@ def limit_of(trajectory: Trajectory) -> dict[str, Any]:
     """What the end of a run provably is."""
     from reluflow.certificates.limits.undecided import limit_or_undecided
 
-    limit = limit_or_undecided(trajectory)
+    return limit_words(limit_or_undecided(trajectory))
+
+
+def limit_words(limit: CertifiedLimit) -> dict[str, Any]:
+    """A certified end as the page says it."""
     certificate = limit.certificate
     return {
         "kind": str(certificate.kind),

@@ -10,7 +10,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from reluflow.dynamics.keep import Keep
-from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.trajectory import Outcome, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.experiment import Experiment
@@ -22,6 +23,7 @@ from reluflow.lab.run_answer import early_answer, run_answer
 from reluflow.lab.warming import load_kernels
 from reluflow.lab.wire import pack
 from reluflow.lab.words import command_line, python_lines
+from reluflow.network.network import row_norms
 
 EARLY_SECONDS = 0.25  # a run that takes longer is shown as far as it is known by then
 LATER = 2.0  # and again when it has taken this many times as long
@@ -96,18 +98,26 @@ def data_answer(request: Request, head: dict[str, Any]) -> tuple[dict[str, Any],
         "d": data.d,
         "log_scale": network.log_scale,
         "num_neurons": network.num_neurons,
+        "classes": None if data.classes is None else list(data.classes),
         "command": command_line(request.state),
         "python": python_lines(request.state),
     }
     arrays = {
         "X": data.X,
         "y": data.y,
-        "forces": problem.loss.label_forces(data.y),
         "w": network.w,
-        "a": network.a,
+        **start_arrays(problem),
         "weight": network.weight,
     }
     return header, arrays
+
+
+def start_arrays(problem: TrainingProblem) -> dict[str, NDArray[Any]]:
+    """The output weights at the start, and the forces there; of several outputs, `a` holds |v_j| and `v` all."""
+    network, data = problem.network, problem.dataset
+    if network.num_outputs == 1:
+        return {"forces": problem.loss.label_forces(data.y), "a": network.a}
+    return {"a": row_norms(network.v), "v": network.v}
 
 
 def _data(request: Request, head: dict[str, Any], line: Line) -> None:
@@ -151,22 +161,34 @@ def _run(request: Request, head: dict[str, Any], line: Line) -> None:
 def _followed(request: Request, line: Line, head: dict[str, Any] | None = None) -> tuple[Trajectory, FrameKeeper]:
     """The run of a request and what is kept of it; with a head, what is known goes down the line early."""
     problem = adapter.problem_of(request.state)
-    solver = request.state.solver_for(problem)
-    keeper = FrameKeeper(problem.network, problem.initial_loss)
     began = time.monotonic()
     due = began + EARLY_SECONDS
 
-    def after_step(run: AbstractRun) -> None:
-        nonlocal due
-        line.step(run)
-        now = time.monotonic()
-        if head is not None and now >= due:
-            due = began + LATER * (now - began)
-            line.frame(pack(*early_answer(run, solver.describe(), keeper.shown(), head)))
+    def follow(solver: AbstractSolver) -> tuple[Trajectory, FrameKeeper]:
+        keeper = FrameKeeper(problem.network, problem.initial_loss)
 
-    trajectory = adapter.run_of(request.state, problem, after_step, keep=Keep(recorder=keeper))
-    keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
-    return trajectory, keeper
+        def after_step(run: AbstractRun) -> None:
+            nonlocal due
+            line.step(run)
+            if adapter.is_slow_direction(run, solver):
+                raise _SlowDirection
+            now = time.monotonic()
+            if head is not None and now >= due:
+                due = began + LATER * (now - began)
+                line.frame(pack(*early_answer(run, solver.describe(), keeper.shown(), head)))
+
+        trajectory = adapter.run_of(request.state, problem, after_step, solver=solver, keep=Keep(recorder=keeper))
+        keeper.finish(trajectory)
+        return trajectory, keeper
+
+    try:
+        return follow(request.state.solver_for(problem))
+    except _SlowDirection:
+        return follow(adapter.solver_of_directions())
+
+
+class _SlowDirection(BaseException):
+    """The solver of few samples is on the way to a direction that it comes near to only like 1/log t."""
 
 
 def _refined(request: Request, trajectory: Trajectory, keeper: FrameKeeper, line: Line) -> list[Frame] | None:
@@ -176,10 +198,10 @@ def _refined(request: Request, trajectory: Trajectory, keeper: FrameKeeper, line
     is_finer = False
     try:
         for stretch in keeper.stretches:
-            times = stretch.times()
+            times = stretch.times(trajectory.events.times)
             if len(times):
-                states = adapter.states_between(trajectory.problem, stretch.network, stretch.time, times, line.step)
-                keeper.insert(states)
+                states = adapter.states_between(trajectory.problem, stretch.network, times, line.step)
+                keeper.insert(states, start=stretch.time, log_excess=stretch.log_excess)
                 is_finer = True
     except TrainingInterrupted:
         return keeper.shown() if is_finer else None  # out of time: what there is was computed, and stays

@@ -87,6 +87,7 @@ def early_answer(
 def _about(network: Network, events: EventLog) -> dict[str, Any]:
     return {
         "num_neurons": network.num_neurons,
+        "num_outputs": network.num_outputs,
         "num_events": len(events),
         "events_complete": len(events) <= MOST_EVENTS,
         "kinds": ["refraction", "slide-entry", "slide-exit", "death", "ridge", "sign-change"],
@@ -95,7 +96,12 @@ def _about(network: Network, events: EventLog) -> dict[str, Any]:
 
 
 def _states(frames: list[Frame], network: Network) -> dict[str, NDArray[Any]]:
+    """The frames as arrays; output directions and biases travel where there are several outputs or a bias."""
+    several = {"outs": np.stack([frame.outs for frame in frames])} if network.num_outputs > 1 else {}
+    biases = {} if network.b is None else {"b": np.stack([frame.b for frame in frames])}
     return {
+        **several,
+        **biases,
         "t": np.array([frame.time for frame in frames]),
         "log_t": np.array([frame.log_time for frame in frames]),
         "frame_loss": np.array([frame.loss for frame in frames]),

@@ -17,6 +17,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from reluflow.errors import InvalidInputError, ReluflowError
+from reluflow.lab.saved_page import shell
 from reluflow.lab.session import Laboratory, serve_socket
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ def _page_files() -> dict[str, tuple[bytes, str]]:
         kind = _TYPES.get("." + entry.name.rpartition(".")[2])
         if kind is not None:
             found[entry.name] = (entry.read_bytes(), kind)
+    found["saved.html"] = (shell().encode(), "text/html")  # filled by the button "Save as a web page"
     return found
 
 

@@ -19,7 +19,8 @@ from reluflow.network.scale import log_of_scale
 
 VERSION = 1
 METHODS = ("flow", "gd")
-ONE_OUTPUT_LOSSES = ("square", "logistic", "exponential")
+LOSSES = ("square", "logistic", "exponential", "softmax")
+MOST_CLASSES = 4
 RTOL = 1e-5  # of the flow: outputs to 1e-5 of the largest, below what a screen shows, so that it follows the pointer
 
 MOST_SAMPLES = 500
@@ -82,7 +83,7 @@ def read_state(message: Any) -> Experiment:
         X=X,
         y=y,
         bias=bias,
-        loss=_word(given["loss"], "loss", ONE_OUTPUT_LOSSES),
+        loss=_word(given["loss"], "loss", LOSSES),
         reduction=_word(given["reduction"], "reduction", ("mean", "sum")),
         factor=_number(given["factor"], "factor", 1e-6, 1e6),
         leak=_number(given["leak"], "leak", 0.0, 1.0),
@@ -102,13 +103,14 @@ def read_state(message: Any) -> Experiment:
     return state
 
 
-def check_size(n: int, d: int, num_neurons: int) -> None:
+def check_size(n: int, d: int, num_neurons: int, num_outputs: int = 1) -> None:
     """Refuse data too large for a page; the command line takes them."""
     sizes = (
         (n, MOST_SAMPLES, "n"),
         (d, LARGEST_DIMENSION, "d"),
         (n * d, MOST_ENTRIES, "n d"),
         (n * num_neurons, MOST_PRODUCTS, "n times the number of neurons"),
+        (num_outputs, MOST_CLASSES, "classes"),
     )
     for value, most, what in sizes:
         if value > most:

@@ -2,55 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reluflow.errors import ReluflowError
+from reluflow.lab.joined import joined, page_text
 from reluflow.lab.wire import pack
 
 if TYPE_CHECKING:
-    from reluflow.dynamics.trajectory import Trajectory
+    from collections.abc import Sequence
 
-# in the order in which each needs the ones before it; joined into one module, since a notebook serves no folder
-_MODULES = (
-    "dom.js", "wire.js", "surface.js", "planes.js", "planar.js", "run.js", "plane.js", "sphere.js", "function_plot.js",
-    "tracks.js", "later.js", "viewer.js",
-)  # fmt: skip
-_IMPORT = re.compile(r"^import [^;]*;\n", flags=re.M)
+    from reluflow.dynamics.trajectory import Snapshot, Trajectory
+
 _RENDER = """
 export default { render({ model, el }) {
   el.classList.add("reluflow-viewer");
-  const root = element("section", { id: "viewer" });
+  const root = document.createElement("section");
+  root.id = "viewer";
   el.append(root);
-  const frames = ["data", "run"].map((name) => decodeFrame(model.get(name).buffer.slice(
-    model.get(name).byteOffset, model.get(name).byteOffset + model.get(name).byteLength)));
-  const { arrays } = frames[0];
-  const data = { X: rowsOf(arrays.X), y: Array.from(arrays.y.data), w: rowsOf(arrays.w), a: Array.from(arrays.a.data),
-    logScale: frames[0].log_scale };
-  const isPlanar = data.X[0].length === 2;
-  const geometry = isPlanar ? planarGeometry(data.X, Array.from(arrays.forces.data), frames[1].leak) : null;
-  const view = { at: 1, axis: "log", loss: "log", plane: "auto", neuron: null };
-  const selection = { sample: null, neuron: null };
-  const run = new Run(frames[1]);
-  const show = () => viewer.show({ data, geometry, extremal: geometry ? geometry.extremal : [], run, ghost: null, view,
-    selection, leak: frames[1].leak });
-  const viewer = new Viewer(root, { onAxis: (axis) => {
-    view.at = run.placeOfPosition(viewer.position, axis);
-    view.axis = axis;
-    show();
-  }, onLossAxis: (loss) => {
-    view.loss = loss;
-    show();
-  } });
-  viewer.planeCanvas.addEventListener("click", (event) => {
-    const found = viewer.plane.pick(event.offsetX, event.offsetY, viewer.displayed());
-    Object.assign(selection, { sample: null, neuron: null }, found || {});
-    show();
-  });
-  show();
+  modules["saved.js"].showRun(root, ["data", "run"].map((name) => {
+    const { buffer, byteOffset, byteLength } = model.get(name);
+    return buffer.slice(byteOffset, byteOffset + byteLength);
+  }));
 } };
 """
 
@@ -96,30 +70,31 @@ def lab_widget(trajectory: Trajectory) -> Any:
     return RunWidget(data=data, run=run)
 
 
-def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
-    """The two frames of a run that the viewer needs: its data, and its states."""
+def frames_of(trajectory: Trajectory, states: Sequence[Snapshot] = ()) -> tuple[bytes, bytes]:
+    """The two frames of a run that the viewer needs: its data, and its states, those given or its own."""
     from reluflow.dynamics.trajectory import Law
     from reluflow.lab import adapter
+    from reluflow.lab.answers import start_arrays
     from reluflow.lab.frames import FrameKeeper
     from reluflow.lab.run_answer import run_answer
 
     problem = trajectory.problem
     network = problem.network
     keeper = FrameKeeper(network, problem.initial_loss)
-    states = trajectory.snapshots or trajectory.frames
+    states = states or trajectory.snapshots or trajectory.frames
     if not states and trajectory.law is Law.FLOW:
         states = adapter.states_on_the_way(trajectory)
-    keeper.insert([(one.time, one.loss, one.network) for one in states if one.time > 0])
-    keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
+    keeper.insert([one for one in states if one.time > 0])
+    keeper.finish(trajectory)
     frames = keeper.shown()
     data = {
         "X": problem.dataset.X,
         "y": problem.dataset.y,
-        "forces": problem.loss.label_forces(problem.dataset.y),
         "w": network.w,
-        "a": network.a,
+        **start_arrays(problem),
     }
-    header = {"what": "data", "log_scale": network.log_scale}
+    classes = problem.dataset.classes
+    header = {"what": "data", "log_scale": network.log_scale, "classes": None if classes is None else list(classes)}
     return pack(header, {name: np.asarray(array) for name, array in data.items()}), pack(
         *run_answer(trajectory, frames, {"what": "run"})
     )
@@ -127,13 +102,10 @@ def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
 
 def browser_module() -> str:
     """The viewer's modules joined into one."""
-    folder = files("reluflow.lab") / "page"
-    parts = [_IMPORT.sub("", (folder / name).read_text(encoding="utf-8")) for name in _MODULES]
-    return "\n".join(re.sub(r"^export ", "", part, flags=re.M) for part in parts) + _RENDER
+    return joined("saved.js") + _RENDER
 
 
 def browser_style() -> str:
     """The page's style, kept to the widget."""
-    style = (files("reluflow.lab") / "page" / "style.css").read_text(encoding="utf-8")
-    rules = style.replace(":root", ".reluflow-viewer").replace("body {", ".reluflow-viewer {")
-    return rules + "\n.reluflow-viewer #viewer { height: 560px; }\n"
+    rules = page_text("style.css").replace(":root", ".reluflow-viewer").replace("body {", ".reluflow-viewer {")
+    return rules + "\n.reluflow-viewer #viewer { height: 620px; }\n"

@@ -23,6 +23,16 @@ export class Application {
     /** Where the cursor stands in a run that is still going on, and when it stood before. */
     this.cursor = { at: 1, before: null, isMoved: false };
     this.isStarted = this.isAnswered = false;
+    /** The label of a sample that a click adds, or null where a click chooses. @type {number | null} */
+    this.adding = null;
+    /** What to do with a report or a film that has come. @type {((message: any) => void) | null} */
+    this.onReport = null;
+    /** @type {((message: any) => void) | null} */
+    this.onMovie = null;
+    /** Layers of the circle that are hidden. @type {Set<string>} */
+    this.hidden = new Set();
+    /** What was said of data that were taken; it stays until something else is done. @type {string | null} */
+    this.notice = null;
     this.numAnswers = 0; // runs that were shown, whole or as far as they were known
     this.marks = {}; // when the last request and answer of each kind were, for the benchmark
   }
@@ -35,6 +45,7 @@ export class Application {
     this.connectionStatus = status;
     if (status === "reconnecting") this.say("The line to the server was lost; connecting again …");
     if (status === "lost") this.say("The server does not answer. If it was stopped, start it with this link: reluflow lab 'LINK'. The page goes on trying.", true);
+    if (status === "ended") this.say("This laboratory was stopped, and another one answers at its address. To go on with this run there, start it with the whole link: reluflow lab 'LINK' (the tab Take away has it). What is on the page stays.", true);
     if (status === "connected" && this.isStarted) this.say("Connected.");
     this.onChange("status");
   }
@@ -46,10 +57,12 @@ export class Application {
     this.isStarted = true;
     let state = null;
     if (location.hash.length > 1) {
-      try { state = decodeState(location.hash); } catch (error) { this.refusal = `The link was not taken: ${error.message}`; }
+      try { state = decodeState(location.hash); } catch (error) { this.refusal = `The link was not taken: ${/** @type {Error} */ (error).message}`; }
     }
-    this.set(state ?? { version: 1, run: hello.state, ghost: null, view: {} });
+    const isFresh = state === null && !this.refusal;
+    const settled = this.set(state ?? { version: 1, run: hello.state, ghost: null, view: isFresh ? { at: 0, axis: "change" } : {} });
     this.onChange("menus");
+    if (isFresh && !matchMedia("(prefers-reduced-motion: reduce)").matches) settled.then(() => { if (!this.cursor.isMoved) this.viewer.play(1); });
   }
 
   /** A whole new state; throws one sentence if it is not one. Returns when it is settled. */
@@ -66,6 +79,7 @@ export class Application {
   /** Change the run; `data` are the samples and neurons where they are already known here, as during a drag. */
   change(changes, { isDragging = false, data = null } = {}) {
     this.state = { ...this.state, run: { ...this.state.run, ...changes } };
+    this.notice = null;
     this.refusal = null; // what was wrong with the link has been read
     this.isDragging = isDragging;
     if (data) this.showLocal(data); else this.localData = null;
@@ -94,6 +108,12 @@ export class Application {
     this.writeAddress();
     this.refresh();
     this.onChange("view");
+  }
+
+  /** Hide or show a layer of the circle; the link does not hold it. */
+  setHidden(layer, isHidden) {
+    if (isHidden) this.hidden.add(layer); else this.hidden.delete(layer);
+    this.refresh();
   }
 
   /** The cursor was moved. */
@@ -189,6 +209,7 @@ export class Application {
     this.answers.data = message;
     this.showLocal({
       X: rowsOf(arrays.X), y: Array.from(arrays.y.data), w: rowsOf(arrays.w), a: Array.from(arrays.a.data), logScale: message.log_scale,
+      v: arrays.v ? rowsOf(arrays.v) : null, classes: message.classes ?? null,
     });
     this.waiting.delete("data");
     this.onChange("data");
@@ -205,7 +226,7 @@ export class Application {
     if (!run.isRunning) this.waiting.delete("run");
     this.marks[run.isRunning ? "early" : "answered"] = performance.now();
     if (message.outcome === "interrupted") this.say(message.sentence, true);
-    else this.say(this.refusal ?? "", Boolean(this.refusal));
+    else this.say(this.refusal ?? this.notice ?? "", Boolean(this.refusal));
     this.refresh();
     this.onChange("run");
     if (this.isBehind && this.isDragging) this.ask();
@@ -227,7 +248,7 @@ export class Application {
   /** Show data known here: their geometry in the plane is worked out at once. */
   showLocal(data) {
     this.localData = data;
-    const isPlanar = data.X[0].length === 2 && data.X.every((x) => x[0] !== 0 || x[1] !== 0);
+    const isPlanar = !data.classes && data.X[0].length === 2 && data.X.every((x) => x[0] !== 0 || x[1] !== 0);
     this.geometry = isPlanar ? planarGeometry(data.X, labelForces(data.y, this.state.run), this.state.run.leak) : null;
     this.forecast = this.geometry ? planarForecast(this.geometry, data.w, data.a) : null;
     this.refresh();
@@ -242,7 +263,7 @@ export class Application {
     const ghost = this.ghost && run && this.ghost.d === run.d ? this.ghost : null;
     return {
       data: this.localData, geometry: this.geometry, geometryAnswer: answer, extremal, run, ghost,
-      view: run?.isRunning ? { ...this.state.view, at: this.placeInRunning(run) } : this.state.view, selection: this.selection, leak: this.state.run.leak, isDragging: this.isDragging,
+      view: run?.isRunning ? { ...this.state.view, at: this.placeInRunning(run) } : this.state.view, selection: this.selection, hidden: this.hidden, leak: this.state.run.leak, isDragging: this.isDragging,
     };
   }
 

@@ -89,7 +89,18 @@ export class Connection {
       this.attempts += 1;
       this.handlers.onStatus(this.attempts > 3 ? "lost" : "reconnecting");
       this.timer = window.setTimeout(() => this.connect(), Math.min(5000, 150 * 2 ** this.attempts));
+      if (this.attempts === 2) this.lookForStranger();
     };
+  }
+
+  /** A server that answers here and does not know this address was started anew: no trying will help. */
+  async lookForStranger() {
+    try {
+      const answer = await fetch(this.url.replace(/^ws/, "http").replace(/socket$/, ""), { method: "HEAD", cache: "no-store" });
+      if (answer.status !== 404) return;
+    } catch { return; } // nobody answers: it may come back
+    this.close();
+    this.handlers.onStatus("ended");
   }
 
   slotOf(message) {

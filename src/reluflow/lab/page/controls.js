@@ -2,6 +2,9 @@
 // @ts-check
 import { element } from "./dom.js";
 import { logOfScale, scaleText } from "./edits.js";
+import { helpOf } from "./help.js";
+import { LAYERS } from "./plane.js";
+import { thumbnails } from "./thumbnails.js";
 
 const SCALE_POWER = 3; // of the slider: fine near 1, coarse near 1e-1000
 
@@ -21,7 +24,7 @@ export class Controls {
     this.words = element("p", { id: "data-words", class: "hint" });
     this.inputs = {
       data,
-      loss: this.choice("loss", ["square", "logistic", "exponential"].map((value) => element("option", { value }, value))),
+      loss: this.choice("loss", ["square", "logistic", "exponential", "softmax"].map((value) => element("option", { value }, value))),
       reduction: this.choice("reduction", ["mean", "sum"].map((value) => element("option", { value }, value))),
       init: this.choice("init", byPaper(schemes)),
       method: this.choice("method", [["flow", "exact gradient flow"], ["gd", "gradient descent"]].map(([value, words]) => element("option", { value }, words))),
@@ -37,23 +40,46 @@ export class Controls {
         [["", "none"], ["scale", "another scale"], ["seed", "another seed"], ["gd", "gradient descent"], ["leak", "another leak"]].map(([value, words]) => element("option", { value }, words))),
       ghostValue: element("input", { id: "ghost-value", type: "text", "aria-label": "Value of the second run", spellcheck: "false", onchange: () => this.chooseGhost() }),
     };
-    const field = (label, id, ...nodes) => element("div", { class: "field" }, element("label", { for: id }, label), ...nodes);
+    const field = (label, id, ...nodes) => element("div", { class: "field" }, element("label", { for: id }, label), helpOf(id, label), ...nodes);
     const { inputs } = this;
     this.descent = element("div", { class: "descent" }, field("learning rate", "lr", inputs.lr), field("iterations", "iterations", inputs.iterations));
+    this.adding = element("select", { id: "adding", onchange: () => { this.app.adding = this.adding.value === "" ? null : Number(this.adding.value); } });
     this.redraw = element("button", { type: "button", onclick: () => this.app.change({ neurons: null }) }, "Draw the neurons again");
     this.root.append(
-      field("data", "data", data, this.words),
-      field("scale", "scale", element("div", { class: "pair" }, inputs.scaleSlider, inputs.scale)),
-      field("width", "width", element("div", { class: "pair" }, inputs.width, element("label", { class: "inline", for: "infinite" }, inputs.infinite, "∞"))),
-      field("leak", "leak", element("div", { class: "pair" }, inputs.leak, element("output", { id: "leak-value" }))),
+      field("dataset", "data", data, this.words, thumbnails(datasets, (name) => this.chooseData(name))),
+      field("initial size", "scale", element("div", { class: "pair" }, inputs.scaleSlider, inputs.scale)),
+      field("number of neurons", "width", element("div", { class: "pair" }, inputs.width, element("label", { class: "inline", for: "infinite" }, inputs.infinite, "∞"))),
+      field("negative slope", "leak", element("div", { class: "pair" }, inputs.leak, element("output", { id: "leak-value" }))),
       field("loss", "loss", element("div", { class: "pair" }, inputs.loss, inputs.reduction)),
-      field("neurons", "init", inputs.init),
+      field("initialisation", "init", inputs.init),
       field("seed", "seed", element("div", { class: "pair" }, inputs.seed, element("button", { type: "button", onclick: () => this.write("seed", (this.app.state.run.seed + 1) % 4294967296, { neurons: null }) }, "next"))),
       this.redraw,
       field("method", "method", inputs.method), this.descent,
-      field("second run", "ghost", element("div", { class: "pair" }, inputs.ghost, inputs.ghostValue)));
+      field("second run", "ghost", element("div", { class: "pair" }, inputs.ghost, inputs.ghostValue)),
+      field("a click adds", "adding", this.adding), this.layers());
     inputs.reduction.setAttribute("aria-label", "Mean or sum over samples");
     this.show();
+  }
+
+  /** What is drawn in the circle, each to be hidden. */
+  layers() {
+    const box = ([key, words]) => {
+      const input = element("input", { type: "checkbox", id: `layer-${key}`, checked: true, onchange: () => this.app.setHidden(key, !input.checked) });
+      return element("label", { class: "inline", for: `layer-${key}` }, input, words);
+    };
+    return element("details", { id: "layers" }, element("summary", {}, "layers"), Object.entries(LAYERS).map(box));
+  }
+
+  /** The labels that a click can add. */
+  showAdding() {
+    const { classes } = this.app.localData ?? {}, { loss } = this.app.state.run;
+    const kinds = classes ? classes.map((name, c) => [String(c), `class ${name}`]) : loss === "square" ? [["1", "y = 1"], ["0", "y = 0"], ["-1", "y = −1"]] : [["1", "class +1"], ["-1", "class −1"]];
+    const words = kinds.join();
+    if (this.adding.dataset.kinds === words) return;
+    this.adding.dataset.kinds = words;
+    this.adding.replaceChildren(...[["", "nothing"], ...kinds].map(([value, name]) => element("option", { value }, name)));
+    this.adding.value = "";
+    this.app.adding = null;
   }
 
   choice(name, options) {
@@ -71,14 +97,17 @@ export class Controls {
       this.app.change(this.app.checkedChange({ [field]: value, ...also }));
       this.app.say("");
     } catch (error) {
-      this.app.say(error.message, true);
+      this.app.say(/** @type {Error} */ (error).message, true);
       this.show();
     }
   }
 
   slideScale() {
     const exponent = -1000 * Number(this.inputs.scaleSlider.value) ** SCALE_POWER;
-    this.inputs.scale.value = scaleText(exponent > -10 ? Math.round(2 * exponent) / 2 : Math.round(exponent));
+    const scale = scaleText(exponent > -10 ? Math.round(2 * exponent) / 2 : Math.round(exponent)), old = this.app.state.run.scale;
+    this.inputs.scale.value = scale;
+    const data = this.app.localData; // the run follows while one slides, as it follows a dragged sample
+    if (data && scale !== old) this.app.change({ scale }, { isDragging: true, data: { ...data, logScale: data.logScale + logOfScale(scale) - logOfScale(old) } });
   }
 
   chooseData(name) {
@@ -100,7 +129,7 @@ export class Controls {
       else if (kind === "seed") this.app.setGhost({ seed: isNew ? run.seed + 1 : Number(typed) });
       else if (kind === "leak") this.app.setGhost({ leak: isNew ? (run.leak > 0 ? 0 : 0.3) : Number(typed) });
       else this.app.setGhost({ method: "gd", lr: isNew ? 0.01 : Number(typed), iterations: 20000 });
-    } catch (error) { this.app.say(error.message, true); }
+    } catch (error) { this.app.say(/** @type {Error} */ (error).message, true); }
     this.show();
   }
 
@@ -120,6 +149,7 @@ export class Controls {
   show() {
     const { run, ghost } = this.app.state, { inputs } = this;
     if (!inputs.data) return;
+    this.showAdding();
     inputs.data.value = run.X === null ? run.name.split(":")[0] : "";
     this.words.textContent = this.dataWords();
     for (const name of ["loss", "reduction", "init", "method"]) inputs[name].value = run[name];

@@ -4,6 +4,21 @@ import { logOfScale } from "./edits.js";
 import { lineOf } from "./function_plot.js";
 import { project } from "./planes.js";
 
+const REACH_OF_FINGER = 24; // pixels
+const FARTHEST = 5; // times the typical length of the other samples, to which one may be dragged; typing takes it farther
+const LONGEST = 1e3;
+
+/** A dragged sample, kept where it can be: dragged outwards again and again, samples came to a length of 1e6. */
+export function withinReach(x, k, X, isLine) {
+  const others = X.filter((_, i) => i !== k).map((row) => Math.hypot(...row)).sort((a, b) => a - b);
+  const typical = others.length ? others[others.length >> 1] : Infinity;
+  const limit = Math.max(Math.hypot(...X[k]), Math.min(LONGEST, FARTHEST * typical)), size = Math.hypot(...x);
+  if (size <= limit) return x;
+  if (!isLine) return x.map((value) => (value * limit) / size);
+  const rest = Math.hypot(...x.slice(1));
+  return [Math.sign(x[0]) * Math.sqrt(Math.max(0, limit ** 2 - rest ** 2)), ...x.slice(1)];
+}
+
 /** A unit vector turned within a plane towards a direction of it; the part outside the plane keeps its size. */
 function turned(unit, basis, [x, y]) {
   const [p, q] = project(basis, unit), inside = Math.hypot(p, q);
@@ -13,7 +28,10 @@ function turned(unit, basis, [x, y]) {
 export class Dragging {
   /** @param {any} app @param {any} viewer @param {any} edits */
   constructor(app, viewer, edits) {
-    Object.assign(this, { app, viewer, edits, held: null });
+    this.app = app;
+    this.viewer = viewer;
+    this.edits = edits;
+    /** @type {any} */ this.held = null;
     const { planeCanvas, functionCanvas } = viewer;
     planeCanvas.addEventListener("pointerdown", (event) => this.down(event));
     planeCanvas.addEventListener("pointermove", (event) => this.move(event));
@@ -21,17 +39,29 @@ export class Dragging {
     planeCanvas.addEventListener("keydown", (event) => this.key(event));
     functionCanvas.addEventListener("pointerdown", (event) => this.downFunction(event));
     functionCanvas.addEventListener("pointermove", (event) => this.moveFunction(event));
+    planeCanvas.addEventListener("touchstart", (event) => this.touch(event, planeCanvas, (x, y) => viewer.isSphere || viewer.plane.pick(x, y, viewer.displayed(), REACH_OF_FINGER)), { passive: false });
+    functionCanvas.addEventListener("touchstart", (event) => this.touch(event, functionCanvas, (x, y) => viewer.function.pick(x, y)), { passive: false });
+    planeCanvas.addEventListener("pointerleave", () => { viewer.name.hidden = true; });
     for (const canvas of [planeCanvas, functionCanvas]) {
       canvas.addEventListener("pointerup", () => this.up());
       canvas.addEventListener("pointercancel", () => this.up());
     }
   }
 
+  /** A finger on something that can be dragged drags it; anywhere else it scrolls the page. */
+  touch(event, canvas, found) {
+    if (!this.app.localData || event.touches.length !== 1) return;
+    const box = canvas.getBoundingClientRect(), [finger] = event.touches;
+    if (found(finger.clientX - box.left, finger.clientY - box.top)) event.preventDefault();
+  }
+
   down(event) {
     if (!this.app.localData) return;
+    this.viewer.name.hidden = true;
     this.viewer.planeCanvas.setPointerCapture(event.pointerId);
     if (this.viewer.isSphere) { this.held = { sphere: true, x: event.offsetX, y: event.offsetY }; return; }
-    const found = this.viewer.plane.pick(event.offsetX, event.offsetY, this.viewer.displayed(), event.pointerType === "touch" ? 24 : 14);
+    const found = this.viewer.plane.pick(event.offsetX, event.offsetY, this.viewer.displayed(), event.pointerType === "touch" ? REACH_OF_FINGER : 14);
+    if (!found && this.app.adding !== null && event.button === 0) { this.add(event, this.app.adding); return; }
     if (!found) { this.app.select({}); return; }
     this.app.select(found);
     this.held = { ...found, x: event.offsetX, y: event.offsetY, hasMoved: false, startsLabel: event.shiftKey, label: this.app.localData.y[found.sample] };
@@ -59,6 +89,7 @@ export class Dragging {
     if (!this.app.localData || this.viewer.isSphere) return;
     const found = this.viewer.plane.pick(event.offsetX, event.offsetY, this.viewer.displayed());
     this.viewer.planeCanvas.classList.toggle("can-drag", Boolean(found));
+    if (event.pointerType !== "touch") this.viewer.nameUnder(event.offsetX, event.offsetY);
   }
 
   dragSample(held, event) {
@@ -78,7 +109,8 @@ export class Dragging {
       x = old.map((value, i) => value + (a - olda) * b0[i] + (b - oldb) * b1[i]);
     }
     plane.heldReach ??= plane.reach;
-    this.edits.moveSample(held.sample, x, { isDragging: true });
+    held.start ??= this.app.localData.X;
+    this.edits.moveSample(held.sample, withinReach(x, held.sample, held.start, Boolean(line)), { isDragging: true });
   }
 
   dragNeuron(held, event) {
@@ -106,12 +138,12 @@ export class Dragging {
     if (held?.hasMoved) this.app.change({}, { data: this.app.localData });
   }
 
-  add(event) {
+  add(event, label = 1) {
     const data = this.app.localData;
     if (!data || this.viewer.isSphere || data.X[0].length > 2) return;
     if (this.viewer.plane.pick(event.offsetX, event.offsetY, null)) return;
     const [a, b] = this.viewer.plane.sampleAt(event.offsetX, event.offsetY), line = lineOf(data.X);
-    this.edits.addSample(line ? (line.constant === null ? [a] : [a, line.constant]) : [a, b], 1);
+    this.edits.addSample(line ? (line.constant === null ? [a] : [a, line.constant]) : [a, b], label);
   }
 
   downFunction(event) {
@@ -130,7 +162,9 @@ export class Dragging {
     plot.held ??= { range: plot.range, heights: plot.heights };
     const [x, label] = plot.valueAt(event.offsetX, event.offsetY), data = this.app.localData;
     const isBinary = this.app.state.run.loss !== "square";
-    const X = data.X.map((row, i) => (i === held.sample ? [Number(x.toPrecision(6)), ...row.slice(1)] : row));
+    held.start ??= data.X;
+    const [inside] = withinReach([x, ...data.X[held.sample].slice(1)], held.sample, held.start, true);
+    const X = data.X.map((row, i) => (i === held.sample ? [Number(inside.toPrecision(6)), ...row.slice(1)] : row));
     if (X.some((row, i) => i !== held.sample && row.every((value, c) => value === X[held.sample][c]))) return;
     const y = data.y.map((old, i) => (i === held.sample ? (isBinary ? (label >= 0 ? 1 : -1) : Number(label.toPrecision(6))) : old));
     this.edits.setSamples(X, y, { isDragging: true });

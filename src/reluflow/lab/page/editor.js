@@ -7,17 +7,21 @@ import { lineOf } from "./function_plot.js";
 export class Editor {
   /** @param {HTMLElement} root @param {any} app @param {any} edits */
   constructor(root, app, edits) {
-    Object.assign(this, { root, app, edits });
+    this.root = root;
+    this.app = app;
+    this.edits = edits;
     this.selected = element("div", { class: "selected" });
     this.text = element("textarea", { id: "paste", rows: 5, spellcheck: "false", placeholder: "x1,x2,y\n1,0.2,1\n0.4,1,1\n-1,0.3,-1" });
     this.bias = element("input", { type: "checkbox", id: "paste-bias" });
+    this.numbers = element("input", { type: "checkbox", id: "paste-numbers" });
     root.append(
       this.selected,
       element("details", {},
         element("summary", {}, "Your own data"),
-        element("label", { for: "paste" }, "One sample per line, the label last; or drop a CSV file anywhere."),
+        element("label", { for: "paste" }, "One sample per line, the label last: a number, −1 and 1, 0 and 1, or words for classes. Or drop a CSV file anywhere."),
         this.text,
         element("label", { class: "inline", for: "paste-bias" }, this.bias, "append the constant coordinate 1"),
+        element("label", { class: "inline", for: "paste-numbers" }, this.numbers, "labels are numbers"),
         element("button", { type: "button", id: "use-data", onclick: () => this.useText(this.text.value, "pasted data") }, "Use these data")));
     window.addEventListener("dragover", (event) => event.preventDefault());
     window.addEventListener("drop", (event) => this.drop(event));
@@ -39,18 +43,19 @@ export class Editor {
   /** Take data given as text; what is wrong is said in one sentence and nothing changes. */
   useText(text, name) {
     try {
-      const { X, y } = parseData(text);
+      const { X, y, words, classes } = parseData(text, this.numbers.checked);
       const zero = X.findIndex((row) => row.every((value) => value === 0));
       if (zero >= 0 && !this.bias.checked) throw new Error(`Sample ${zero + 1} is zero: it moves no neuron; remove it, or append the constant coordinate.`);
-      const isBinary = y.every((label) => Math.abs(label) === 1);
+      const isBinary = !classes && y.every((label) => Math.abs(label) === 1);
       this.app.select({});
       this.app.run = null;
       this.app.change(this.app.checkedChange({
-        name, X, y, bias: this.bias.checked, neurons: null, loss: isBinary ? "logistic" : "square", reduction: "mean", factor: 1,
+        name, X, y, bias: this.bias.checked, neurons: null, loss: classes ? "softmax" : isBinary ? "logistic" : "square", reduction: "mean", factor: 1,
         ...(X[0].length + Number(this.bias.checked) !== 2 && this.app.state.run.width === "inf" ? { width: 60 } : {}),
       }));
-      this.app.say(`${X.length} samples taken.`);
-    } catch (error) { this.app.say(error.message, true); }
+      this.app.notice = `${X.length} samples taken. ${words}`.trim();
+      this.app.say(this.app.notice);
+    } catch (error) { this.app.say(/** @type {Error} */ (error).message, true); }
   }
 
   /** Show what is selected. */

@@ -27,8 +27,8 @@ export class Edits {
     const { run } = this.app.state;
     const name = run.X === null ? `${run.name.split(":")[0]}, edited` : run.name;
     const isBinary = y.every((label) => Math.abs(label) === 1);
-    const changes = { name, X, y, bias: false, ...(!isBinary && run.loss !== "square" ? { loss: "square" } : {}) };
-    this.app.change(changes, { ...options, data: run.width === "inf" ? null : { ...this.data, X, y } });
+    const changes = { name, X, y, bias: false, ...(!isBinary && run.loss !== "square" && run.loss !== "softmax" ? { loss: "square" } : {}) };
+    this.app.change(changes, { ...options, data: { ...this.data, X, y } });
   }
 
   moveSample(k, x, options) {
@@ -38,7 +38,8 @@ export class Edits {
   }
 
   relabel(k, label, options) { this.setSamples(this.data.X, this.data.y.map((old, i) => (i === k ? tidy(label) : old)), options); }
-  flip(k) { this.relabel(k, -this.data.y[k]); }
+  /** The other label; of several classes the next one. */
+  flip(k) { const { y, classes } = this.data; this.relabel(k, classes ? (y[k] + 1) % classes.length : -y[k]); }
 
   addSample(x, label) {
     const { X, y } = this.data;
@@ -64,6 +65,7 @@ export class Edits {
   canEditNeurons() {
     const { run } = this.app.state;
     if (run.width === "inf") { this.app.say("An infinitely wide network has no neuron to move; choose a finite width.", true); return false; }
+    if (this.data.classes) { this.app.say("With several classes a neuron has several output weights; choose two classes to move neurons by hand.", true); return false; }
     if (this.data.w.length > 500) { this.app.say("Up to 500 neurons can be moved by hand; choose a smaller width.", true); return false; }
     return true;
   }

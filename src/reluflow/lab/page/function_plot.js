@@ -4,7 +4,7 @@ import { CanvasSurface } from "./surface.js";
 import { planeOf, project } from "./planes.js";
 import { shown } from "./dom.js";
 
-const LINE_POINTS = 161, SIDE = 41, PAD = 50;
+const LINE_POINTS = 161, SIDE = 41, PAD = 50, TITLE = 26;
 
 /** Whether the data lie on a line: d = 1, or d = 2 with a constant last coordinate. */
 export function lineOf(X) {
@@ -58,17 +58,21 @@ export class FunctionPlot {
     const { run, data } = this.model;
     const largest = Math.max(...data.y.map(Math.abs));
     this.atEnd = null;
+    if (run && run.K > 1) { // as far apart as the two best classes come at the samples, in the end
+      const gaps = run.classOutputsAt(run.T - 1, { data: Float64Array.from(data.X.flat()), shape: [data.X.length, data.X[0].length] });
+      return Math.max(1e-300, Math.min(4, ...data.X.map((_, k) => lead(gaps, k, run.K).by)));
+    }
     if (!run) return largest || 1;
     const values = this.atEnd = run.outputsAt(run.T - 1, this.points);
     return Math.max(1e-300, Math.min(largest * 1.5 || 1, values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)) || 1);
   }
 
   x(value) { return PAD + ((value - this.range[0]) / (this.range[1] - this.range[0])) * (this.surface.width - PAD - 10); }
-  y(value) { return 16 + (1 - (value - this.heights[0]) / (this.heights[1] - this.heights[0])) * (this.surface.height - 42); }
+  y(value) { return TITLE + (1 - (value - this.heights[0]) / (this.heights[1] - this.heights[0])) * (this.surface.height - TITLE - 26); }
   valueAt(px, py) {
     return [
       this.range[0] + ((px - PAD) / (this.surface.width - PAD - 10)) * (this.range[1] - this.range[0]),
-      this.heights[0] + (1 - (py - 16) / (this.surface.height - 42)) * (this.heights[1] - this.heights[0]),
+      this.heights[0] + (1 - (py - TITLE) / (this.surface.height - TITLE - 26)) * (this.heights[1] - this.heights[0]),
     ];
   }
 
@@ -85,10 +89,13 @@ export class FunctionPlot {
     surface.path([[PAD, this.y(0)], [surface.width - 10, this.y(0)]], { stroke: colors.line });
     const curve = (one, where) => {
       const values = one.outputsAt(where, this.points), d = this.points.shape[1];
-      return Array.from(values, (value, k) => /** @type {[number, number]} */ ([this.x(this.points.data[k * d]), this.y(value)]));
+      return Array.from(values, (value, k) => /** @type {[number, number]} */ (value > this.heights[1] || value < this.heights[0] ? [NaN, NaN] : [this.x(this.points.data[k * d]), this.y(value)]));
     };
     if (ghost && ghostPosition !== null) surface.path(curve(ghost, ghostPosition), { stroke: colors.quiet, width: 2, dash: [6, 4] });
-    if (run) surface.path(curve(run, position), { stroke: colors.accent, width: 3 });
+    if (run && run.K > 1) {
+      const values = run.classOutputsAt(position, this.points), d = this.points.shape[1];
+      for (let c = 0; c < run.K; c++) surface.path(Array.from({ length: LINE_POINTS }, (_, k) => [this.x(this.points.data[k * d]), this.y(Math.max(this.heights[0], Math.min(this.heights[1], values[k * run.K + c])))]), { stroke: colors.classes[c], width: 2.5 });
+    } else if (run) surface.path(curve(run, position), { stroke: colors.accent, width: 3 });
     data.X.forEach((x, k) => {
       const [px, py] = [this.x(x[0]), this.y(data.y[k])];
       if (selection?.sample === k) surface.circle(px, py, 11, { stroke: colors.ink, width: 2 });
@@ -103,10 +110,19 @@ export class FunctionPlot {
   }
 
   drawPlane(surface, position, colors) {
-    const { run, data, selection } = this.model;
+    const { run } = this.model;
     const side = Math.min(surface.width - 16, surface.height - 30), left = (surface.width - side) / 2, top = 20;
     this.square = { side, left, top };
-    if (run && surface === this.surface) {
+    if (run) {
+      if (run.K > 1) this.drawRegions(surface, run, position, colors);
+      else this.drawValues(surface, run, position, colors);
+    }
+    this.drawFrame(surface, colors);
+  }
+
+  /** The value of h as a shade between two colours. */
+  drawValues(surface, run, position, colors) {
+      const { side, left, top } = this.square;
       const values = this.atEnd && position === run.T - 1 ? this.atEnd : run.outputsAt(position, this.points);
       this.tile.width = this.tile.height = SIDE;
       const context = /** @type {CanvasRenderingContext2D} */ (this.tile.getContext("2d"));
@@ -119,20 +135,39 @@ export class FunctionPlot {
         image.data[at + 3] = 255;
       }
       context.putImageData(image, 0, 0);
-      surface.context.globalAlpha = 1;
-      surface.context.imageSmoothingEnabled = true;
-      surface.context.drawImage(this.tile, left, top, side, side);
+      surface.image(this.tile, left, top, side, side);
+  }
+
+  /** Which class wins where, the stronger the colour the farther it leads. */
+  drawRegions(surface, run, position, colors) {
+    const { side, left, top } = this.square, values = run.classOutputsAt(position, this.points);
+    this.tile.width = this.tile.height = SIDE;
+    const context = /** @type {CanvasRenderingContext2D} */ (this.tile.getContext("2d"));
+    const image = context.createImageData(SIDE, SIDE), shades = colors.classes.map(rgb), zero = rgb(colors.paper);
+    for (let r = 0; r < SIDE; r++) for (let c = 0; c < SIDE; c++) {
+      const { first, by } = lead(values, r * SIDE + c, run.K), share = by > 0 ? 0.2 + 0.6 * Math.min(1, by / this.limit) ** 0.6 : 0;
+      const at = ((SIDE - 1 - r) * SIDE + c) * 4;
+      for (let i = 0; i < 3; i++) image.data[at + i] = zero[i] + share * (shades[first][i] - zero[i]);
+      image.data[at + 3] = 255;
     }
+    context.putImageData(image, 0, 0);
+    surface.image(this.tile, left, top, side, side);
+  }
+
+  drawFrame(surface, colors) {
+    const { data, selection } = this.model, { side, left, top } = this.square;
     surface.rect(left, top, side, side, { stroke: colors.line });
     this.places.forEach((_, k) => {
       const [px, py] = this.placePoint(k);
       const isPlus = data.y[k] > 0, isZero = data.y[k] === 0, r = 5;
       if (selection?.sample === k) surface.circle(px, py, 10, { stroke: colors.ink, width: 2 });
-      if (isPlus) surface.circle(px, py, r, { fill: colors.ink, stroke: colors.paper, width: 1.5 });
+      if (data.classes) surface.circle(px, py, r, { fill: colors.classes[data.y[k]], stroke: colors.ink, width: 1.8 });
+      else if (isPlus) surface.circle(px, py, r, { fill: colors.ink, stroke: colors.paper, width: 1.5 });
       else if (isZero) surface.circle(px, py, r, { fill: colors.paper, stroke: colors.ink, width: 1.8 });
       else surface.path([[px - r, py - r], [px + r, py - r], [px + r, py + r], [px - r, py + r]], { fill: colors.paper, stroke: colors.ink, width: 1.8, close: true });
     });
-    surface.text(8, 10, `h over ${this.plane.isWhole ? "the plane" : "the chosen plane"}: ● y > 0, ☐ y < 0${data.y.includes(0) ? ", ○ y = 0" : ""}`, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
+    if (data.classes) surface.text(8, 10, "which class has the largest output, the deeper the clearer", { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
+    else surface.text(8, 10, `h over ${this.plane.isWhole ? "the plane" : "the chosen plane"}: ● y > 0, ☐ y < 0${data.y.includes(0) ? ", ○ y = 0" : ""}`, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
   }
 
   placePoint(k) {
@@ -150,6 +185,16 @@ export class FunctionPlot {
     });
     return best;
   }
+}
+
+/** The class with the largest output at a point, and by how much it leads the next. */
+function lead(values, at, K) {
+  let first = 0, second = -Infinity;
+  for (let c = 1; c < K; c++) {
+    if (values[at * K + c] > values[at * K + first]) { second = values[at * K + first]; first = c; }
+    else second = Math.max(second, values[at * K + c]);
+  }
+  return { first, by: values[at * K + first] - second };
 }
 
 function rgb(color) {

@@ -1,26 +1,55 @@
-// An animated GIF from canvas frames: 216 colours of a cube and 40 greys, LZW as in the format's description (1989).
+// An animated GIF from canvas frames: the 256 colours that are used most, LZW as in the format's description (1989).
 // @ts-check
 
-const GREYS = 40;
+const COLOURS = 256, BITS = 5;
+/** @param {Uint8ClampedArray} data @param {number} at */
+const boxOf = (data, at) => ((data[at] >> (8 - BITS)) << (2 * BITS)) | ((data[at + 1] >> (8 - BITS)) << BITS) | (data[at + 2] >> (8 - BITS));
 
-function paletteBytes() {
-  const bytes = new Uint8Array(768);
-  for (let k = 0; k < 216; k++) bytes.set([51 * Math.floor(k / 36), 51 * (Math.floor(k / 6) % 6), 51 * (k % 6)], 3 * k);
-  for (let k = 0; k < GREYS; k++) bytes.fill(Math.round((255 * (k + 0.5)) / GREYS), 3 * (216 + k), 3 * (216 + k) + 3);
-  return bytes;
-}
-
-/** Nearest colours of the palette. */
-function indexed(image) {
-  const pixels = new Uint8Array(image.width * image.height), { data } = image;
-  for (let k = 0; k < pixels.length; k++) {
-    const r = data[4 * k], g = data[4 * k + 1], b = data[4 * k + 2];
-    const spread = Math.max(r, g, b) - Math.min(r, g, b);
-    pixels[k] = spread < 14 && r > 3 && r < 252
-      ? 216 + Math.min(GREYS - 1, Math.floor((r / 256) * GREYS))
-      : 36 * Math.round(r / 51) + 6 * Math.round(g / 51) + Math.round(b / 51);
+/** The colours that some frames use most, each the mean of those it stands for: the page's own, not those of a cube. */
+export class Palette {
+  /** @param {ImageData[]} images */
+  constructor(images) {
+    /** @type {Map<number, number[]>} box of colours: count and sums */
+    const boxes = new Map();
+    for (const { data } of images) for (let at = 0; at < data.length; at += 4) {
+      const box = boxOf(data, at), sums = boxes.get(box) ?? [0, 0, 0, 0];
+      sums[0] += 1;
+      for (let i = 0; i < 3; i++) sums[1 + i] += data[at + i];
+      boxes.set(box, sums);
+    }
+    const most = [...boxes.values()].sort((one, two) => two[0] - one[0]).slice(0, COLOURS);
+    this.colours = most.map(([count, ...sums]) => sums.map((sum) => Math.round(sum / count)));
+    /** @type {Map<number, number>} */
+    this.known = new Map();
   }
-  return pixels;
+
+  bytes() {
+    const bytes = new Uint8Array(3 * COLOURS);
+    this.colours.forEach((colour, k) => bytes.set(colour, 3 * k));
+    return bytes;
+  }
+
+  /** @param {ImageData} image */
+  indexed(image) {
+    const pixels = new Uint8Array(image.width * image.height), { data } = image;
+    for (let k = 0; k < pixels.length; k++) {
+      const box = boxOf(data, 4 * k);
+      let index = this.known.get(box);
+      if (index === undefined) this.known.set(box, index = this.nearest(data[4 * k], data[4 * k + 1], data[4 * k + 2]));
+      pixels[k] = index;
+    }
+    return pixels;
+  }
+
+  /** @param {number} r @param {number} g @param {number} b */
+  nearest(r, g, b) {
+    let best = 0, least = Infinity;
+    this.colours.forEach(([x, y, z], k) => {
+      const gap = (x - r) ** 2 + (y - g) ** 2 + (z - b) ** 2;
+      if (gap < least) [best, least] = [k, gap];
+    });
+    return best;
+  }
 }
 
 /** @param {Uint8Array} pixels @returns {number[]} the blocks of one image */
@@ -70,11 +99,12 @@ export function lzwBlocks(pixels) {
 export async function animatedGif(frame, count, delay, onProgress) {
   const word = (n) => [n & 255, (n >> 8) & 255];
   const first = frame(0), { width, height } = first;
-  const parts = [new Uint8Array([...new TextEncoder().encode("GIF89a"), ...word(width), ...word(height), 0xf7, 0, 0]), paletteBytes(),
+  const palette = new Palette([first, frame(count >> 1), frame(count - 1)]);
+  const parts = [new Uint8Array([...new TextEncoder().encode("GIF89a"), ...word(width), ...word(height), 0xf7, 0, 0]), palette.bytes(),
     new Uint8Array([0x21, 0xff, 11, ...new TextEncoder().encode("NETSCAPE2.0"), 3, 1, 0, 0, 0])];
   for (let k = 0; k < count; k++) {
-    const image = k ? frame(k) : first;
-    parts.push(new Uint8Array([0x21, 0xf9, 4, 0, ...word(k === count - 1 ? 150 : delay), 0, 0, 0x2c, 0, 0, 0, 0, ...word(width), ...word(height), 0]), new Uint8Array(lzwBlocks(indexed(image))));
+    const image = frame(k);
+    parts.push(new Uint8Array([0x21, 0xf9, 4, 0, ...word(k === count - 1 ? 150 : delay), 0, 0, 0x2c, 0, 0, 0, 0, ...word(width), ...word(height), 0]), new Uint8Array(lzwBlocks(palette.indexed(image))));
     onProgress((k + 1) / count);
     await new Promise((resolve) => setTimeout(resolve));
   }

@@ -5,6 +5,7 @@ import { Controls } from "./controls.js";
 import { Dragging } from "./drag.js";
 import { Editor } from "./editor.js";
 import { Edits } from "./edits.js";
+import { History } from "./history.js";
 import { element, put, write } from "./dom.js";
 import { planarGeometry } from "./planar.js";
 import { PlaneChoice } from "./plane_choice.js";
@@ -37,6 +38,19 @@ const says = new Says(find("says"), app, take);
 const tour = new Tour(find("tour"), app);
 const planes = new PlaneChoice(find("plane-choice"), app);
 new Dragging(app, viewer, edits);
+const history = new History(app, () => {
+  put(find("undo"), "disabled", !history.past.length);
+  put(find("redo"), "disabled", !history.future.length);
+  put(find("reset"), "disabled", history.first === history.present);
+});
+for (const name of /** @type {const} */ (["undo", "redo", "reset"])) find(name).addEventListener("click", () => history[name]());
+find("present").addEventListener("click", () => present());
+
+/** Large type and no settings, for a projector. */
+function present() {
+  const isOn = document.body.classList.toggle("is-presenting");
+  find("present").setAttribute("aria-pressed", String(isOn));
+}
 
 let lastNumbers = 0;
 const NEEDED = {
@@ -49,11 +63,12 @@ const NEEDED = {
     editor.showNumbers();
     if (says.current === "extremal") sayLater();
   },
-  selection: () => { editor.show(); if (app.selection.neuron !== null && says.current !== "why") says.open("why"); else says.show(); planes.show(); announce(); },
+  selection: () => { editor.show(); if (app.selection.neuron !== null) { find("says").classList.remove("is-low"); find("says").scrollTop = 0; } if (app.selection.neuron !== null && says.current !== "why") says.open("why"); else says.show(); planes.show(); announce(); },
   geometry: () => { says.show(); planes.show(); },
   view: () => { if (says.current === "take") says.show(); planes.show(); },
 };
 function changed(what) {
+  if (app.isStarted && !app.isDragging && (what === "state" || what === "data")) history.note();
   (NEEDED[what] ?? (() => (app.isDragging ? sayLater() : says.show())))();
   put(document, "title", `${app.state.run.name} · reluflow laboratory`);
   put(find("busy"), "hidden", !app.waiting.has("run") && !app.isDragging);
@@ -71,7 +86,7 @@ function announce() {
   find("announcement").textContent = sample !== null && data ? `Sample ${sample + 1}, ${data.X[sample].map((value) => value.toPrecision(3)).join(", ")}, label ${data.y[sample]}` : neuron !== null ? `Neuron ${neuron + 1}` : "";
 }
 
-find("start-tour").addEventListener("click", () => tour.open(0));
+find("start-tour").addEventListener("click", () => tour.open(6));
 find("theme").addEventListener("click", () => {
   const isDark = document.documentElement.dataset.theme === "dark" || (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
   document.documentElement.dataset.theme = isDark ? "light" : "dark";
@@ -80,12 +95,16 @@ find("theme").addEventListener("click", () => {
 document.addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target);
   if (/^(input|textarea|select|button|summary)$/i.test(target.tagName)) return;
-  if (event.key === " ") { viewer.togglePlay(); event.preventDefault(); }
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") { if (event.shiftKey) history.redo(); else history.undo(); event.preventDefault(); }
+  else if (event.key === "p" && !event.ctrlKey && !event.metaKey) present();
+  else if (event.key === "<") viewer.step(-1);
+  else if (event.key === ">") viewer.step(1);
+  else if (event.key === " ") { viewer.togglePlay(); event.preventDefault(); }
   else if (event.key === "Home") viewer.scrub(0);
   else if (event.key === "End") viewer.scrub(1);
 });
 window.addEventListener("hashchange", () => {
-  try { app.set(decodeState(location.hash)); } catch (error) { say(`The link was not taken: ${error.message}`, true); }
+  try { app.set(decodeState(location.hash)); } catch (error) { say(`The link was not taken: ${/** @type {Error} */ (error).message}`, true); }
 });
 
 const copy = (value) => JSON.parse(JSON.stringify(value));
@@ -106,6 +125,10 @@ Object.defineProperty(window, "reluflow", {
     paint: (/** @type {number} */ place) => { viewer.scrub(place, true); viewer.paint(); },
     redrawPlane: () => app.refresh(),
     drop: () => app.connection.socket.close(),
+    data: () => copy({ X: app.localData.X, y: app.localData.y, w: app.localData.w }),
+    dead: () => { const state = viewer.displayed(); return Array.from({ length: state.m }, (_, j) => j).filter((j) => state.isDead?.(j)); },
+    ghostCurve: () => viewer.tracks.curveOf(app.ghost).map(([time, x]) => [time, Number.isFinite(x)]),
+    functionTop: () => [viewer.function.y(viewer.function.heights[1]), viewer.function.y(viewer.function.heights[0])],
   }),
 });
 

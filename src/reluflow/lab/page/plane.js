@@ -5,8 +5,12 @@ import { CanvasSurface } from "./surface.js";
 import { shown } from "./dom.js";
 
 const NAMED = 0.9; // share of the radius up to which a size is written: beyond, its words would lie on the rings
+const MANY = 24; // samples beyond which walls are ticks on the circle and samples have no stem and no words
 const INNER = 0.14; // share of the radius at which the smallest neuron is drawn
 const GLYPHS = { maximum: "▲", minimum: "▼", saddle: "◆" };
+
+/** What may be hidden. */
+export const LAYERS = { cones: "cones", walls: "walls", rings: "rings", arrows: "arrows", samples: "samples", sizes: "circles of size", neurons: "neurons" };
 
 export class Plane {
   /** @param {HTMLCanvasElement} canvas */
@@ -90,20 +94,21 @@ export class Plane {
   drawStill(surface, colors) {
     surface.clear(colors.paper);
     const [cx, cy] = this.center, R = this.radius, { geometry } = this.model;
+    const hides = this.model.hidden ?? new Set();
     if (geometry) {
-      for (const arc of geometry.arcs) {
+      for (const arc of hides.has("cones") ? [] : geometry.arcs) {
         const isDead = this.model.leak === 0 && arc.numActive === 0;
         const share = arc.numActive / this.places.length;
         surface.arc(cx, cy, R, arc.start, arc.end, { fill: isDead ? colors.dead : colors.accent, alpha: isDead ? 0.2 : 0.03 + 0.13 * share, wedge: true });
         if (isDead) this.hatch(surface, arc, colors);
       }
-      this.drawBasins(surface, colors);
+      if (!hides.has("rings")) this.drawBasins(surface, colors);
     }
     surface.circle(cx, cy, R, { stroke: colors.line });
-    this.drawSizeCircles(surface, colors);
-    this.drawBoundaries(surface, colors);
-    this.drawExtremal(surface, colors);
-    this.drawSamples(surface, colors);
+    if (!hides.has("sizes")) this.drawSizeCircles(surface, colors);
+    if (!hides.has("walls")) this.drawBoundaries(surface, colors);
+    if (!hides.has("arrows")) this.drawExtremal(surface, colors);
+    if (!hides.has("samples")) this.drawSamples(surface, colors);
   }
 
   hatch(surface, arc, colors) {
@@ -156,12 +161,13 @@ export class Plane {
 
   drawBoundaries(surface, colors) {
     if (!this.plane.isWhole || this.model.data.X[0].length !== 2) return;
-    const [cx, cy] = this.center, R = this.radius, many = this.model.data.X.length > 60;
+    const [cx, cy] = this.center, R = this.radius, many = this.model.data.X.length > MANY;
     this.model.data.X.forEach((x, k) => {
       const norm = Math.hypot(x[0], x[1]);
       const [ux, uy] = [-x[1] / norm, x[0] / norm];
       const isChosen = this.model.selection?.sample === k;
-      surface.path([[cx - R * ux, cy + R * uy], [cx + R * ux, cy - R * uy]], { stroke: isChosen ? colors.ink : colors.quiet, width: isChosen ? 2 : 0.9, alpha: isChosen ? 0.9 : many ? 0.25 : 0.6 });
+      const inner = many && !isChosen ? 0.94 : 0;
+      for (const side of [-1, 1]) surface.path([[cx + side * inner * R * ux, cy - side * inner * R * uy], [cx + side * R * ux, cy - side * R * uy]], { stroke: isChosen ? colors.ink : colors.quiet, width: isChosen ? 2 : 0.9, alpha: isChosen ? 0.9 : 0.6 });
     });
   }
 
@@ -180,23 +186,23 @@ export class Plane {
   }
 
   drawSamples(surface, colors) {
-    const { y } = this.model.data;
-    const many = y.length > 60;
+    const { y, classes } = this.model.data;
+    const many = y.length > MANY;
     /** @type {number[][]} */
     const written = [];
     this.places.forEach((_, k) => {
       const [px, py] = this.samplePoint(k);
-      const color = y[k] > 0 ? colors.positive : y[k] < 0 ? colors.negative : colors.dead;
+      const color = classes ? colors.classes[y[k]] : y[k] > 0 ? colors.positive : y[k] < 0 ? colors.negative : colors.dead;
       const isChosen = this.model.selection?.sample === k;
       if (!many) surface.path([this.center, [px, py]], { stroke: colors.ink, width: 1, alpha: 0.35 });
-      const size = many ? 4 : 8;
+      const size = many ? 4.5 : 8;
       const box = [[px - size, py - size], [px + size, py - size], [px + size, py + size], [px - size, py + size]];
       if (isChosen) surface.circle(px, py, size + 7, { stroke: colors.ink, width: 2 });
       if (y[k] >= 0) surface.circle(px, py, size, { fill: color, stroke: colors.paper, width: 2 });
       else surface.path(box, { fill: color, stroke: colors.paper, width: 2, close: true });
       if (!many) {
-        surface.text(px, py, y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold" });
-        const words = `${k + 1}${Math.abs(y[k]) === 1 ? "" : `: y = ${shown(y[k], 3)}`}`;
+        surface.text(px, py, classes ? String(y[k] + 1) : y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold" });
+        const words = `${k + 1}${classes ? (/^\d+$/.test(classes[y[k]]) ? "" : ` ${classes[y[k]]}`) : Math.abs(y[k]) === 1 ? "" : `: y = ${shown(y[k], 3)}`}`;
         surface.text(px, this.heightOfWords(px, py, k, 7 * words.length, written), words, { color: colors.ink, size: 12, align: "center", halo: colors.paper });
       }
     });
@@ -214,6 +220,7 @@ export class Plane {
 
   drawMoving(surface, state, ghostState) {
     const colors = this.model.palette;
+    if (this.model.hidden?.has("neurons")) return;
     if (ghostState) this.drawNeurons(surface, ghostState, colors, true);
     const chosen = this.model.selection?.neuron;
     if (chosen !== null && chosen !== undefined && this.model.run && chosen < this.model.run.m) this.drawTrail(surface, chosen, colors);
@@ -227,21 +234,26 @@ export class Plane {
   drawNeurons(surface, state, colors, isGhost) {
     const { m, d } = state, [cx, cy] = this.center;
     const positive = [], negative = [], dead = [];
+    /** @type {number[][]} of several classes: the places of the neurons that speak for each */
+    const speaking = colors.classes.map(() => []);
     const b0 = this.plane.basis[0], b1 = this.plane.basis[1];
     for (let j = 0; j < m; j++) {
       let x = 0, y = 0;
       for (let i = 0; i < d; i++) { x += b0[i] * state.units[j * d + i]; if (b1) y += b1[i] * state.units[j * d + i]; }
       const radius = this.neuronRadius(state.logW[j]);
-      const place = state.isDead && state.isDead(j) ? dead : state.signs[j] > 0 ? positive : negative;
+      const place = state.isDead && state.isDead(j) ? dead : state.classOf ? speaking[state.classOf(j)] : state.signs[j] > 0 ? positive : negative;
       place.push(cx + radius * x, cy - radius * y);
     }
     const size = m > 1000 ? 2.4 : m > 200 ? 3.4 : 4.6;
-    if (isGhost) {
-      surface.marks(positive, size, { stroke: colors.positive, width: 1.1, alpha: 0.5 });
-      surface.marks(negative, size, { stroke: colors.negative, width: 1.1, alpha: 0.5, diamond: true });
+    if (isGhost) { // small and faint; hollow means dead here as everywhere
+      surface.marks(dead, 0.7 * size, { stroke: colors.dead, width: 1, alpha: 0.45 });
+      speaking.forEach((places, c) => surface.marks(places, 0.7 * size, { fill: colors.classes[c], alpha: 0.4 }));
+      surface.marks(positive, 0.7 * size, { fill: colors.positive, alpha: 0.4 });
+      surface.marks(negative, 0.7 * size, { fill: colors.negative, alpha: 0.4, diamond: true });
       return;
     }
     surface.marks(dead, size, { stroke: colors.dead, width: 1.4, alpha: 0.9 });
+    speaking.forEach((places, c) => surface.marks(places, size, { fill: colors.classes[c], stroke: colors.paper, width: m > 1000 ? 0.4 : 0.8, alpha: 0.9 }));
     surface.marks(positive, size, { fill: colors.positive, stroke: colors.paper, width: m > 1000 ? 0.4 : 0.8, alpha: 0.9 });
     surface.marks(negative, size, { fill: colors.negative, stroke: colors.paper, width: m > 1000 ? 0.4 : 0.8, alpha: 0.9, diamond: true });
   }

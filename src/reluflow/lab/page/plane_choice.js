@@ -6,7 +6,10 @@ const MOST_SAMPLES = 6, MOST_EXTREMAL = 5; // offered; a link may name any, and 
 
 export class PlaneChoice {
   /** @param {HTMLElement} root @param {any} app */
-  constructor(root, app) { Object.assign(this, { root, app }); }
+  constructor(root, app) {
+    this.root = root;
+    this.app = app;
+  }
 
   show() {
     const data = this.app.localData, d = data ? data.X[0].length : 2;
@@ -22,7 +25,7 @@ export class PlaneChoice {
       ["an extremal vector and a sample", extremal.flatMap((i) => samples.map((j) => [`extremal-${i}-sample-${j}`, `extremal ${i + 1} and sample ${j + 1}`]))],
       ["two samples", pairs(samples).map(([i, j]) => [`samples-${i}-${j}`, `samples ${i + 1} and ${j + 1}`])],
     ];
-    const option = ([value, words]) => element("option", { value }, words);
+    const option = (/** @type {any} */ [value, words]) => element("option", { value }, words);
     const select = element("select", { id: "plane", onchange: () => this.app.setView({ plane: select.value }) },
       [["auto", "principal directions"], ...(d === 3 ? [["sphere", "the sphere"]] : [])].map(option),
       groups.filter(([, options]) => options.length).map(([label, options]) => element("optgroup", { label }, options.map(option))));

@@ -2,7 +2,9 @@
 // @ts-check
 
 export const EVENT_WORDS = ["crossing", "slide", "release", "death", "ridge", "sign change of a"];
-export const DEATH = 3, SLIDE = 1;
+export const DEATH = 3;
+export const SLIDE = 1;
+const ON_WALL = 1e-6; // of a product of unit vectors in single precision
 
 export class Run {
   /** @param {any} message the server's answer to `run` */
@@ -19,7 +21,14 @@ export class Run {
     this.logA = arrays.log_a.data;
     this.signs = arrays.signs.data;
     this.weight = arrays.weight.data;
-    [this.T, this.m, this.d] = arrays.units.shape;
+    /** Number of outputs; of several, the unit directions of their weights, and the output biases where there are any. */
+    this.K = message.num_outputs ?? 1;
+    this.outs = arrays.outs?.data ?? null;
+    this.b = arrays.b?.data ?? null;
+    const [T, m, d] = /** @type {number[]} */ (arrays.units.shape);
+    this.T = T;
+    this.m = m;
+    this.d = d;
     this.records = { t: arrays.record_t.data, logT: arrays.record_log_t.data, loss: arrays.record_loss.data };
     this.events = {
       neuron: arrays.event_neuron.data, sample: arrays.event_sample.data, t: arrays.event_t.data, kind: arrays.event_kind.data,
@@ -27,7 +36,9 @@ export class Run {
     this.leak = message.leak;
     this.predictions = arrays.predictions.data;
     this.tau = this.smallestTime();
-    [this.lowW, this.highW] = this.sizeRange();
+    const [low, high] = this.sizeRange();
+    this.lowW = low;
+    this.highW = high;
     this.deathFrame = this.deaths();
   }
 
@@ -57,13 +68,18 @@ export class Run {
     return when;
   }
 
-  /** Neurons of a ReLU network that are active on no sample at the start never move. */
-  markDeadFromStart(X) {
+  /**
+   * Neurons of a ReLU network that respond to no sample from some kept state on are dead from there: nothing pulls
+   * them. Events tell the deaths of a flow; a descent has none, and neurons that begin dead or end on a wall have none.
+   */
+  markDead(X) {
     if (this.isMarked) return;
     this.isMarked = true;
-    for (let j = 0; j < this.m; j++) {
-      const isActive = X.some((x) => x.reduce((sum, value, i) => sum + value * this.units[j * this.d + i], 0) > 0);
-      if (!isActive) this.deathFrame[j] = 0;
+    const { m, d } = this, rows = X.map((x) => { const norm = Math.hypot(...x); return x.map((value) => value / norm); });
+    for (let j = 0; j < m; j++) {
+      let first = this.T;
+      while (first > 0 && !rows.some((x) => x.reduce((sum, value, i) => sum + value * this.units[((first - 1) * m + j) * d + i], 0) > ON_WALL)) first--;
+      if (first < this.T) this.deathFrame[j] = Math.min(this.deathFrame[j], this.t[first]);
     }
   }
 
@@ -150,7 +166,7 @@ export class Run {
     if (share < 1e-9 || next === k) {
       return {
         frame: k, units: this.units.subarray(k * m * d, (k + 1) * m * d), logW: this.logW.subarray(k * m, (k + 1) * m),
-        logA: this.logA.subarray(k * m, (k + 1) * m), signs: this.signs.subarray(k * m, (k + 1) * m),
+        logA: this.logA.subarray(k * m, (k + 1) * m), signs: this.signs.subarray(k * m, (k + 1) * m), ...this.outsAt(k, k, 0),
       };
     }
     if (!this.buffer) this.buffer = { units: new Float32Array(m * d), logW: new Float32Array(m), logA: new Float32Array(m) };
@@ -168,7 +184,41 @@ export class Run {
       const norm = Math.sqrt(square) || 1;
       for (let i = 0; i < d; i++) units[j * d + i] /= norm;
     }
-    return { frame: k, units, logW, logA, signs: this.signs.subarray((share < 0.5 ? k : next) * m, ((share < 0.5 ? k : next) + 1) * m) };
+    return { frame: k, units, logW, logA, signs: this.signs.subarray((share < 0.5 ? k : next) * m, ((share < 0.5 ? k : next) + 1) * m), ...this.outsAt(k, next, share) };
+  }
+
+  /** Directions of the output weights between two frames, and the class each neuron speaks for most; of several outputs. */
+  outsAt(one, two, share) {
+    if (!this.outs) return {};
+    const size = this.m * this.K, outs = new Float32Array(size);
+    for (let i = 0; i < size; i++) outs[i] = (1 - share) * this.outs[one * size + i] + share * this.outs[two * size + i];
+    const classOf = (/** @type {number} */ j) => {
+      let best = 0;
+      for (let c = 1; c < this.K; c++) if (outs[j * this.K + c] > outs[j * this.K + best]) best = c;
+      return best;
+    };
+    return { outs, classOf };
+  }
+
+  /** The outputs of each class at points, shape (count, K). */
+  classOutputsAt(position, points) {
+    const state = this.stateAt(position), { m, d, K } = this, [count] = points.shape, x = points.data;
+    const result = new Float32Array(count * K), at = Math.min(this.T - 1, Math.round(position)) * K;
+    if (this.b) for (let p = 0; p < count; p++) for (let c = 0; c < K; c++) result[p * K + c] = this.b[at + c];
+    let heaviest = -Infinity;
+    for (let j = 0; j < m; j++) heaviest = Math.max(heaviest, state.logW[j] + state.logA[j]);
+    for (let j = 0; j < m; j++) {
+      const size = state.logW[j] + state.logA[j];
+      if (!(size > heaviest - 16)) continue;
+      const factor = this.weight[j] * Math.exp(size);
+      for (let p = 0; p < count; p++) {
+        let z = 0;
+        for (let i = 0; i < d; i++) z += state.units[j * d + i] * x[p * d + i];
+        z = factor * (z > 0 ? z : this.leak * z);
+        for (let c = 0; c < K; c++) result[p * K + c] += z * state.outs[j * K + c];
+      }
+    }
+    return result;
   }
 
   /** h at points (each of length d) at a position; light neurons are left out where they cannot be seen. */
@@ -176,6 +226,7 @@ export class Run {
     const state = this.stateAt(position), { m, d } = this;
     const [count] = points.shape, x = points.data;
     const result = new Float32Array(count);
+    if (this.b) result.fill(this.b[Math.min(this.T - 1, Math.round(position))]);
     let heaviest = -Infinity;
     for (let j = 0; j < m; j++) heaviest = Math.max(heaviest, state.logW[j] + state.logA[j]);
     for (let j = 0; j < m; j++) {

@@ -18,13 +18,31 @@ function several(number, one, more = `${one}s`) {
   return `${number} ${number === 1 ? one : more}`;
 }
 
+const ENDS = {
+  dead: (/** @type {number} */ k) => `${k} stop${k === 1 ? "s" : ""} responding to every sample and never change${k === 1 ? "s" : ""} again (dead)`,
+  open: (/** @type {number} */ k) => `the end of ${k} is not decided`,
+  maximum: (/** @type {number} */ k) => `${k} turn${k === 1 ? "s" : ""} to an arrow ▲ that attracts neurons with a > 0`,
+  minimum: (/** @type {number} */ k) => `${k} turn${k === 1 ? "s" : ""} to an arrow ▼ that attracts neurons with a < 0`,
+  saddle: (/** @type {number} */ k) => `${k} turn${k === 1 ? "s" : ""} to an arrow ◆ that attracts from some sides only`,
+};
+
+/** Where the neurons go, as a lecturer would say it. @param {Record<string, number>} counts */
+export function forecastWords(counts) {
+  const ends = Object.entries(counts).filter(([, count]) => count).map(([end, count]) => ENDS[end]?.(count) ?? `${count}: ${end}`);
+  return ends.length ? `Of neurons that start small enough, ${ends.join("; ")}.` : "";
+}
+
 export class Says {
   /** @param {HTMLElement} root @param {any} app @param {any} take */
   constructor(root, app, take) {
-    Object.assign(this, { root, app, take, current: "why" });
+    this.root = root;
+    this.app = app;
+    this.take = take;
+    this.current = "why";
     this.tabs = TABS.map(([key, words]) => element("button", { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": "says-panel", "aria-selected": "false", tabindex: -1, onclick: () => this.open(key), onkeydown: (event) => this.key(event) }, words));
     this.panel = element("div", { role: "tabpanel", id: "says-panel", tabindex: 0 });
-    root.append(element("div", { role: "tablist", "aria-label": "What it says", class: "tabs" }, this.tabs), this.panel);
+    const handle = element("button", { type: "button", class: "sheet-handle", "aria-label": "Lower or raise what it says", onclick: () => root.classList.toggle("is-low") }, "━━");
+    root.append(handle, element("div", { role: "tablist", "aria-label": "What it says", class: "tabs" }, this.tabs), this.panel);
     this.open("why");
   }
 
@@ -59,7 +77,7 @@ export class Says {
   why() {
     const model = this.app.model(), { neuron } = this.app.selection;
     const counts = this.app.answers.geometry?.counts;
-    const forecast = counts ? `As the scale vanishes: ${Object.entries(counts).filter(([, count]) => count).map(([end, count]) => `${count} ${end === "dead" ? "die" : end === "open" ? "stay open" : `end at a ${end}`}`).join(", ")}.` : "";
+    const forecast = counts ? forecastWords(counts) : "";
     if (neuron === null || !model.run || model.run.isRunning) {
       return [element("p", {}, "Click a neuron to read why it went where it went."), forecast ? element("p", {}, forecast) : null, this.summary(model)];
     }
@@ -93,7 +111,7 @@ export class Says {
 
   limitNodes(limit, title) {
     const rows = Object.entries(limit.residuals).map(([name, value]) => [`residual: ${name}`, shown(value)]);
-    for (const [name, key] of [["margin", "margin"], ["best linear margin", "best_linear_margin"], ["largest margin of any network", "global_margin"]]) if (limit[key] !== null) rows.push([name, shown(limit[key], 6)]);
+    for (const [name, key] of [["margin of this network over |(w, a)|²", "margin"], ["largest margin of any network over |(w, a)|²", "global_margin"], ["largest margin of a linear classifier, over |w|", "best_linear_margin"]]) if (limit[key] !== null) rows.push([name, shown(limit[key], 6)]);
     return [
       element("h2", {}, `${title}: `, explained(limit.kind, KINDS[limit.kind] ?? limit.kind), limit.proof ? " (certified)" : " (not a proof)"),
       element("p", {}, limit.reason), ...limit.reasons.map((reason) => element("p", {}, reason)),
@@ -106,6 +124,7 @@ export class Says {
   extremal() {
     const model = this.app.model(), answer = this.app.answers.geometry;
     const rows = model.extremal.slice(0, 60).map((one, k) => [`${k + 1}`, vectorText(one.vector), shown(one.norm, 6), explained(one.kind), one.side > 0 ? "+1" : "−1", typeof one.pattern === "string" ? one.pattern : one.pattern.map((u) => "-0+"[u + 1]).join("")]);
+    if (answer?.open) return [element("p", {}, answer.open)];
     return [
       element("p", {}, answer && !answer.exact ? "Those found by search; there may be more." : `${model.extremal.length} extremal vector${model.extremal.length === 1 ? "" : "s"}: where neurons can align as the scale vanishes.`),
       ...(answer?.degenerate ?? []).map((words) => element("p", { class: "hint" }, `Not in general position: ${words}.`)),

@@ -6,7 +6,8 @@ export class Sphere {
   constructor(canvas, surface) {
     this.canvas = canvas;
     this.surface = surface;
-    [this.turn, this.tilt] = [0.6, 0.35];
+    this.turn = 0.6;
+    this.tilt = 0.35;
   }
 
   show(model) { this.model = model; }
@@ -24,7 +25,8 @@ export class Sphere {
 
   draw(state, ghostState) {
     this.surface.resize();
-    this.drawOn(this.surface, state, ghostState);
+    void ghostState; // the second run is not drawn on the sphere
+    this.drawOn(this.surface, state);
   }
 
   drawOn(surface, state) {
@@ -74,7 +76,7 @@ export class Sphere {
     for (const isFront of [false, true]) {
       const points = Array.from({ length: 121 }, (_, k) => {
         const angle = (2 * Math.PI * k) / 120;
-        const [a, b, c] = this.view(e.map((value, i) => Math.cos(angle) * value + Math.sin(angle) * f[i]));
+        const [a, b, c] = this.view(/** @type {[number, number, number]} */ (e.map((value, i) => Math.cos(angle) * value + Math.sin(angle) * f[i])));
         return /** @type {[number, number]} */ (c > 0 === isFront ? [cx + R * a, cy - R * b] : [NaN, NaN]);
       });
       surface.path(points, { stroke: colors.quiet, width: 1, alpha: strength * (isFront ? 0.8 : 0.25) });

@@ -3,7 +3,7 @@
 import { TWO_VECTORS } from "./planes.js";
 
 export const VERSION = 1;
-const LOSSES = ["square", "logistic", "exponential"];
+const LOSSES = ["square", "logistic", "exponential", "softmax"];
 const AXES = ["log", "change", "linear"];
 const LOSS_AXES = ["log", "linear"];
 export const EMPTY_VIEW = { at: 1, neuron: null, axis: "log", loss: "log", plane: "auto", scene: null };
@@ -85,7 +85,7 @@ export function checkedState(state) {
     result.view.plane = view.plane;
   }
   if (view.scene !== undefined && view.scene !== null) {
-    if (!(Number.isInteger(view.scene) && view.scene >= 0 && view.scene < 6)) throw new Error("`scene` must be a number from 0 to 5.");
+    if (!(Number.isInteger(view.scene) && view.scene >= 0 && view.scene < 7)) throw new Error("`scene` must be a number from 0 to 6.");
     result.view.scene = view.scene;
   }
   return result;

@@ -9,6 +9,7 @@ export function palette(node = document.documentElement) {
     paper: read("paper"), ink: read("ink"), quiet: read("quiet"), faint: read("faint"), line: read("line"),
     positive: read("positive"), negative: read("negative"), accent: read("accent"), dead: read("dead"),
     maximum: read("maximum"), minimum: read("minimum"), saddle: read("saddle"),
+    classes: ["positive", "negative", "target-1", "target-2"].map(read),
     targets: [1, 2, 3, 4, 5, 6].map((k) => read(`target-${k}`)),
   };
 }
@@ -19,6 +20,11 @@ export class CanvasSurface {
     this.canvas = canvas;
     // opaque, since all of it is painted: without a graphics card, blending it with the page took half of every frame
     this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
+    this.width = this.height = this.ratio = 0;
+    /** @type {CanvasSurface | null} */
+    this.kept = null;
+    /** @type {CanvasRenderingContext2D | null} */
+    this.pixel = null;
     /** Whether the size on the page is known; asking for it lays the page out. */
     this.isMeasured = false;
     if (canvas.isConnected) this.resize();
@@ -48,16 +54,16 @@ export class CanvasSurface {
 
   /** The image kept beside the screen: a surface of the same size. */
   beside() {
-    this.image ??= new CanvasSurface(document.createElement("canvas"));
-    this.image.fit(this.width, this.height, this.ratio);
-    return this.image;
+    this.kept ??= new CanvasSurface(document.createElement("canvas"));
+    this.kept.fit(this.width, this.height, this.ratio);
+    return this.kept;
   }
 
   /** Keep what is drawn so far, to begin with it again. */
   keepImage() { this.beside().copy(this); }
 
   /** Begin with the kept image. */
-  showImage() { if (this.image) this.copy(this.image); }
+  showImage() { if (this.kept) this.copy(this.kept); }
 
   copy(other) {
     this.context.setTransform(1, 0, 0, 1, 0, 0);
@@ -125,6 +131,13 @@ export class CanvasSurface {
     if (fill) this.finish(null, fill, width, []);
   }
 
+  /** A small picture of pixels, stretched. */
+  image(canvas, x, y, width, height) {
+    this.context.globalAlpha = 1;
+    this.context.imageSmoothingEnabled = true;
+    this.context.drawImage(canvas, x, y, width, height);
+  }
+
   rect(x, y, width, height, { fill = null, stroke = null, alpha = 1 } = {}) {
     this.context.globalAlpha = alpha;
     if (fill) { this.context.fillStyle = fill; this.context.fillRect(x, y, width, height); }
@@ -160,11 +173,12 @@ const escaped = (words) => String(words).replace(/[&<>"]/g, (sign) => ({ "&": "&
 
 export class SvgSurface {
   constructor(width, height) {
-    [this.width, this.height] = [width, height];
+    this.width = width;
+    this.height = height;
     this.parts = [];
   }
 
-  clear(color) { this.parts = [`<rect width="100%" height="100%" fill="${color}"/>`]; }
+  clear(color) { this.parts = [`<rect width="${round(this.width)}" height="${round(this.height)}" fill="${color}"/>`]; }
 
   path(points, options = {}) {
     let words = "", isDown = false;
@@ -210,6 +224,14 @@ export class SvgSurface {
     this.parts.push(
       `<text x="${round(x)}" y="${round(y + shift)}" fill="${color}" font-size="${size}" font-weight="${weight}" ` +
       `font-family="system-ui, sans-serif" text-anchor="${anchor}" opacity="${alpha}"${around}>${escaped(words)}</text>`);
+  }
+
+  /** Put another drawing into this one. @param {SvgSurface} other @param {number} x @param {number} y */
+  place(other, x, y) { this.parts.push(`<g transform="translate(${round(x)} ${round(y)})">`, ...other.parts, "</g>"); }
+
+  /** A small picture of pixels, stretched. @param {HTMLCanvasElement} canvas */
+  image(canvas, x, y, width, height) {
+    this.parts.push(`<image x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" preserveAspectRatio="none" href="${canvas.toDataURL()}"/>`);
   }
 
   toString() {

@@ -3,14 +3,22 @@
 import { dataCsv, neuronCsv, runCsv } from "./csv.js";
 import { download, element } from "./dom.js";
 import { animatedGif } from "./gif.js";
-import { SvgSurface } from "./surface.js";
+import { pictureOf, svgOf } from "./pictures.js";
 
-const GIF_FRAMES = 60, GIF_SIDE = 480;
+/** @param {ArrayBuffer} buffer */
+function base64(buffer) {
+  const bytes = new Uint8Array(buffer), parts = [];
+  for (let k = 0; k < bytes.length; k += 0x8000) parts.push(String.fromCharCode(...bytes.subarray(k, k + 0x8000)));
+  return btoa(parts.join(""));
+}
+
+const GIF_FRAMES = 60, GIF_WIDTH = 760;
 
 export class TakeAway {
   /** @param {any} app @param {any} viewer */
   constructor(app, viewer) {
-    Object.assign(this, { app, viewer });
+    this.app = app;
+    this.viewer = viewer;
     app.onReport = (message) => {
       if (!message) return;
       download(`${this.name()}-report.html`, message.html, "text/html");
@@ -41,16 +49,30 @@ export class TakeAway {
       ...(data && !app.isDragging ? copy("in Python", () => data.python, "take-python") : []),
       element("h2", {}, "Files"),
       element("div", { class: "buttons" },
-        button("PNG", () => this.viewer.planeCanvas.toBlob((blob) => blob && download(`${this.name()}.png`, blob, "image/png"))),
-        button("SVG", () => download(`${this.name()}.svg`, this.svg(), "image/svg+xml")),
+        button("PNG", () => pictureOf(this.viewer).canvas.toBlob((blob) => blob && download(`${this.name()}.png`, blob, "image/png"))),
+        button("SVG", () => download(`${this.name()}.svg`, svgOf(this.viewer), "image/svg+xml")),
         button("CSV of the data", () => download("data.csv", dataCsv(app.localData.X, app.localData.y), "text/csv")),
         fitsDouble ? button("CSV of the neurons at the start", () => download("neurons.csv", neuronCsv(app.localData.w, app.localData.a, Math.exp(app.localData.logScale)), "text/csv")) : null,
         button("CSV of the run", () => app.run && download(`${this.name()}-run.csv`, runCsv(app.run), "text/csv")),
+        button("Save as a web page", () => this.page()),
         button("GIF of the run", () => this.gif()),
         app.menus?.ffmpeg && d <= 2 ? button("MP4 of the run", () => { app.say("The film is being made …"); app.connection.ask("movie", app.state.run); }) : null,
         button("Study report", () => { app.say("The study is being written …"); app.connection.ask("report", app.state.run); })),
       app.menus && !app.menus.ffmpeg ? element("p", { class: "hint" }, "An MP4 of the run needs ffmpeg, which was not found on this machine; the GIF needs nothing.") : null,
     ];
+  }
+
+  /** The run as one page that plays without a server: the same viewer with this run in it. */
+  async page() {
+    const { run, answers } = this.app;
+    if (!run || run.isRunning || !answers.data) { this.app.say("The page can be saved when the run is there.", true); return; }
+    const shell = await (await fetch("saved.html")).text();
+    const plain = (words) => words.replace(/[&<>]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[letter] ?? letter);
+    const limit = answers.limit ? JSON.stringify({ ...answers.limit, arrays: undefined }).replaceAll("<", "\\u003c") : "null";
+    const parts = { "@TITLE@": plain(this.app.state.run.name), "@DATA@": base64(answers.data.buffer), "@RUN@": base64(run.header.buffer), "@LIMIT@": limit };
+    const text = Object.entries(parts).reduce((page, [mark, words]) => page.split(mark).join(words), shell);
+    download(`${this.name()}.html`, text, "text/html");
+    this.app.say("The page is in your downloads; it needs no server.");
   }
 
   async copy(text, target) {
@@ -59,32 +81,17 @@ export class TakeAway {
     setTimeout(() => { target.textContent = "copy"; }, 1500);
   }
 
-  /** The plane as it stands, as SVG text. */
-  svg() {
-    const { plane, sphere, isSphere } = this.viewer, state = this.viewer.displayed();
-    const surface = new SvgSurface(plane.surface.width, plane.surface.height);
-    if (isSphere) sphere.drawOn(surface, state);
-    else {
-      plane.drawStill(surface, this.viewer.model.palette);
-      plane.drawMoving(surface, state, null);
-    }
-    return surface.toString();
-  }
-
   /** The whole run as a GIF, from the frames that are kept. */
   async gif() {
     const { viewer, app } = this;
     if (!app.run) return;
     viewer.pause();
     const before = viewer.model.view.at, small = document.createElement("canvas");
-    const context = /** @type {CanvasRenderingContext2D} */ (small.getContext("2d", { willReadFrequently: true }));
-    const { width, height } = viewer.planeCanvas, factor = Math.min(1, GIF_SIDE / Math.max(width, height));
-    [small.width, small.height] = [Math.round(width * factor), Math.round(height * factor)];
     const blob = await animatedGif((k) => {
       viewer.position = (k / (GIF_FRAMES - 1)) * (app.run.T - 1);
       viewer.paint();
-      context.drawImage(viewer.planeCanvas, 0, 0, small.width, small.height);
-      return context.getImageData(0, 0, small.width, small.height);
+      const { canvas, context } = pictureOf(viewer, GIF_WIDTH, small);
+      return context.getImageData(0, 0, canvas.width, canvas.height);
     }, GIF_FRAMES, 8, (share) => app.say(`The animation: ${Math.round(100 * share)} %`));
     viewer.scrub(before);
     app.say("The animation is in your downloads.");

@@ -2,6 +2,7 @@
 // @ts-check
 import { element } from "./dom.js";
 
+/** @type {{title: string, paper: string, words: string, act: string, run: Record<string, any>, view?: Record<string, any>}[]} */
 export const SCENES = [
   {
     title: "Early alignment",
@@ -48,10 +49,23 @@ export const SCENES = [
   },
 ];
 
+/** The scene that is shown first; it stands last, so that links of before open the scenes they name. */
+SCENES.push({
+  title: "What you see",
+  paper: "two samples, four neurons",
+  words: "The network is h(x) = Σ a σ(⟨w, x⟩). Each dot is one neuron: its angle is the direction of its input weights, its distance from the centre their size. The two squares and circles with signs are samples; a neuron responds to those on its side of their walls. Small neurons first turn to an arrow of the ring’s colour, then grow along it: that is all of training.",
+  act: "Press ▶ and follow one dot. Point at anything to read its name; click a dot to read why it goes where it goes.",
+  run: { name: "two samples", X: [[1, 0.3], [-0.6, 0.9]], y: [1, -1], loss: "logistic", width: 4, scale: "1e-2", seed: 2 },
+});
+const ORDER = [6, 0, 1, 2, 3, 4, 5];
+
 export class Tour {
   /** @param {HTMLElement} root @param {any} app */
   constructor(root, app) {
-    Object.assign(this, { root, app, scene: null });
+    this.root = root;
+    this.app = app;
+    /** @type {any} */ this.scene = null;
+    /** @type {any} */ this.before = null;
     root.hidden = true;
     // the viewer takes what the tour leaves of the window
     new ResizeObserver(() => document.documentElement.style.setProperty("--tour", `${root.offsetHeight}px`)).observe(root);
@@ -59,6 +73,7 @@ export class Tour {
 
   /** @param {number} index */
   async open(index) {
+    if (this.scene === null && this.app.state.view.scene === null) this.before = JSON.parse(JSON.stringify(this.app.state));
     this.scene = index;
     const scene = SCENES[index];
     this.show();
@@ -69,22 +84,24 @@ export class Tour {
   close() {
     this.scene = null;
     this.root.hidden = true;
-    this.app.setView({ scene: null });
+    if (this.before) this.app.set(this.before); // what was on the page before the tour
+    else this.app.setView({ scene: null });
+    this.before = null;
   }
 
   show() {
     const index = this.scene ?? this.app.state.view.scene;
     this.root.hidden = index === null;
     if (index === null) return;
-    const scene = SCENES[index];
+    const scene = SCENES[index], at = ORDER.indexOf(index);
     const button = (words, act, disabled = false) => element("button", { type: "button", onclick: act, disabled }, words);
     this.root.replaceChildren(
       element("div", {},
-        element("h2", {}, `${index + 1}. ${scene.title}`, element("small", {}, ` ${scene.paper}`)),
+        element("h2", {}, `${at}. ${scene.title}`, element("small", {}, ` ${scene.paper}`)),
         element("p", {}, scene.words), element("p", { class: "act" }, scene.act)),
       element("div", { class: "tour-buttons" },
-        button("Back", () => this.open(index - 1), index === 0),
-        button(index === SCENES.length - 1 ? "End the tour" : "Next", () => (index === SCENES.length - 1 ? this.close() : this.open(index + 1))),
+        button("Back", () => this.open(ORDER[at - 1]), at === 0),
+        button(at === ORDER.length - 1 ? "End the tour" : "Next", () => (at === ORDER.length - 1 ? this.close() : this.open(ORDER[at + 1]))),
         button("Close", () => this.close())));
   }
 }

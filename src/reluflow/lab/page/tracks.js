@@ -35,7 +35,7 @@ export class Tracks {
   /** Draw everything in pieces, between which others may go first. */
   *drawing(position) {
     for (const _ of this.drawingStill()) {
-      this.surface.image?.settle();
+      this.surface.kept?.settle();
       yield;
     }
     this.draw(position());
@@ -49,7 +49,12 @@ export class Tracks {
   /** All but the cursor, beside the screen and in pieces, so that a drag need not wait for the whole. */
   *drawingStill() {
     this.surface.resize();
-    const surface = this.surface.beside(), colors = this.model.palette;
+    yield* this.drawingOn(this.surface.beside());
+    this.hasStill = true;
+  }
+
+  *drawingOn(surface) {
+    const colors = this.model.palette;
     const { run, ghost } = this.model, axis = this.model.view.axis;
     surface.clear(colors.paper);
     const height = (surface.height - TOP - BOTTOM - 2 * GAP) / 3;
@@ -64,7 +69,6 @@ export class Tracks {
     yield* this.drawingLines(surface, colors, rows[2], run.d === 2 ? "direction of w in degrees" : "degrees from the final direction", angles, false);
     this.drawEvents(surface, colors, run, axis);
     this.drawTimes(surface, colors, run, axis);
-    this.hasStill = true;
   }
 
   angleToEnd(k, j) {
@@ -84,6 +88,12 @@ export class Tracks {
     });
   }
 
+  /** The logarithm of each recorded time and where it stands; no place beyond the end of the first run. */
+  curveOf(one) {
+    const { run, view } = this.model, last = run.logT[run.T - 1] + 1e-9;
+    return Array.from(one.records.logT, (logT, k) => [logT, logT > last ? NaN : this.x(run.placeOf(one.records.t[k], logT, view.axis))]);
+  }
+
   drawLoss(surface, colors, row, run, ghost, axis) {
     const losses = [run, ghost].filter(Boolean).flatMap((one) => Array.from(one.records.loss)).filter((loss) => loss > 0);
     const high = Math.log10(Math.max(...losses, 1e-300)), low = Math.max(Math.log10(Math.min(...losses, 1)), high - 14);
@@ -92,7 +102,9 @@ export class Tracks {
     const [bottom, top] = isFlat ? [isLinear ? 0 : 0.97 * Math.min(...losses), 1.02 * Math.max(...losses)] : [Math.floor(low), Math.ceil(high + 0.05)];
     const y = (loss) => row.top + row.height * (1 - Math.min(1, Math.max(0, (value(loss) - bottom) / (top - bottom || 1))));
     this.frame(surface, colors, row, "loss", isFlat ? [shown(bottom, 3), shown(top, 3)] : [`${isCut ? "≤ " : ""}1e${bottom}`, `1e${top}`]);
-    const curve = (one) => Array.from(one.records.loss, (loss, k) => /** @type {[number, number]} */ ([this.x(run.placeOf(one.records.t[k], one.records.logT[k], axis)), y(loss)]));
+    const last = run.logT[run.T - 1] + 1e-9; // a second run that goes on is cut there, not drawn on one line
+    const curve = (one) => this.curveOf(one).map(([, x], k) => /** @type {[number, number]} */ ([x, y(one.records.loss[k])]));
+    if (ghost && ghost.logT[ghost.T - 1] > last) surface.text(surface.width - RIGHT, row.top - 9, "the second run (dashed) goes on →", { color: colors.quiet, size: 11, align: "right", halo: colors.paper });
     if (ghost) surface.path(curve(ghost), { stroke: colors.quiet, width: 1.8, dash: [5, 4] });
     surface.path(curve(run), { stroke: colors.ink, width: 2 });
   }
@@ -126,7 +138,8 @@ export class Tracks {
         before = v;
       }
       const sign = run.signs[(run.T - 1) * run.m + j];
-      surface.path(points, { stroke: isChosen ? colors.ink : sign > 0 ? colors.positive : colors.negative, width: isChosen ? 3 : 1, alpha: isChosen ? 1 : 0.55 });
+      const classOf = run.K > 1 ? run.outsAt(run.T - 1, run.T - 1, 0).classOf : null;
+      surface.path(points, { stroke: isChosen ? colors.ink : classOf ? colors.classes[classOf(j)] : sign > 0 ? colors.positive : colors.negative, width: isChosen ? 3 : 1, alpha: isChosen ? 1 : 0.55 });
     }
   }
 

@@ -1,6 +1,8 @@
 // The viewer: the plane, the function, the tracks and the slider over one run, without a server.
 // @ts-check
 import { element, put, shown, shownTime, write } from "./dom.js";
+import { nameAt } from "./hover.js";
+import { legendOf } from "./legend.js";
 import { FunctionPlot, lineOf } from "./function_plot.js";
 import { Later } from "./later.js";
 import { Plane } from "./plane.js";
@@ -11,8 +13,11 @@ import { Tracks } from "./tracks.js";
 const PLAY_SECONDS = 9;
 
 export class Viewer {
-  /** @param {HTMLElement} root */
-  constructor(root, { onScrub = () => {}, onAxis = () => {}, onLossAxis = () => {} } = {}) {
+  /**
+   * @param {HTMLElement} root
+   * @param {{onScrub?: (at: number) => void, onAxis?: (axis: string) => void, onLossAxis?: (axis: string) => void}} acts
+   */
+  constructor(root, { onScrub = (_) => {}, onAxis = (_) => {}, onLossAxis = (_) => {} } = {}) {
     this.root = root;
     this.onScrub = onScrub;
     const canvas = (name, label, focusable) => element("canvas", { class: name, role: "img", "aria-label": label, tabindex: focusable ? 0 : false });
@@ -21,21 +26,28 @@ export class Viewer {
     this.planeCanvas.setAttribute("aria-describedby", "plane-keys");
     this.functionCanvas = canvas("function", "The function the network computes", false);
     this.tracksCanvas = canvas("tracks", "Loss, sizes and angles over time", false);
-    this.caption = element("figcaption", { class: "plane-words" });
+    this.view = element("span", { class: "view" });
+    this.legend = element("span", { class: "legend" });
+    this.caption = element("figcaption", { class: "plane-words" }, this.view, this.legend);
+    /** What lies under the pointer. */
+    this.name = element("div", { class: "name", role: "tooltip", hidden: true });
     this.slider = element("input", { type: "range", min: 0, max: 1, step: 0.0005, value: 1, "aria-label": "Time, from the start to the end of the run", class: "time" });
     this.playButton = element("button", { type: "button", class: "play", "aria-label": "Play", title: "Play or pause (space)" }, "▶");
     this.readout = element("output", { class: "readout", "aria-live": "off" });
     const choice = (label, options, act) => element("select", { "aria-label": label, onchange: act }, options.map(([value, words]) => element("option", { value }, words)));
     this.axis = choice("Axis of time", [["log", "log time"], ["change", "even in change"], ["linear", "linear time"]], () => onAxis(this.axis.value));
     this.lossAxis = choice("Axis of the loss", [["log", "log loss"], ["linear", "linear loss"]], () => onLossAxis(this.lossAxis.value));
+    this.pace = choice("Speed", [["0.25", "¼×"], ["0.5", "½×"], ["1", "1×"], ["2", "2×"]], () => { this.speed = Number(this.pace.value); });
+    this.pace.value = "1";
     const button = (words, label, act) => element("button", { type: "button", "aria-label": label, title: label, onclick: act }, words);
     root.append(
-      element("figure", { class: "pane plane-pane" }, this.planeCanvas, this.caption),
+      element("figure", { class: "pane plane-pane" }, this.planeCanvas, this.caption, this.name),
       element("figure", { class: "pane function-pane" }, this.functionCanvas),
       element("figure", { class: "pane tracks-pane" }, this.tracksCanvas),
       element("div", { class: "transport", role: "group", "aria-label": "Time" },
         button("|◀", "To the start", () => this.scrub(0)), button("◀", "Run backwards", () => this.play(-1)),
         this.playButton, button("▶|", "To the end", () => this.scrub(1)),
+        button("‹", "One state back (<)", () => this.step(-1)), button("›", "One state on (>)", () => this.step(1)), this.pace,
         this.slider, this.readout, this.axis, this.lossAxis));
     this.plane = new Plane(this.planeCanvas);
     this.sphere = new Sphere(this.planeCanvas, this.plane.surface);
@@ -45,6 +57,7 @@ export class Viewer {
     this.playButton.addEventListener("click", () => this.togglePlay());
     this.tracksCanvas.addEventListener("pointerdown", (event) => this.startTrackScrub(event));
     this.direction = 0;
+    this.speed = 1;
     this.position = 0;
     this.isDirty = false;
     /** What may wait while one drags: the function, the tracks, what is said. */
@@ -73,10 +86,13 @@ export class Viewer {
     put(this.axis, "value", model.view.axis);
     put(this.lossAxis, "value", model.view.loss);
     put(this.slider, "disabled", !run);
-    write(this.caption, this.isSphere
-      ? "the sphere of directions; drag to turn it"
-      : this.plane.plane.words + (model.geometry ? "; rings: where neurons turn, a > 0 inside, a < 0 outside" : ""));
-    if (run && model.leak === 0) run.markDeadFromStart(model.data.X);
+    write(this.view, this.isSphere ? "The sphere of directions; drag to turn it." : model.data.X[0].length > 2 ? `Shown: ${this.plane.plane.words}.` : "");
+    if (!isOld) {
+      const nodes = legendOf(this.model), words = nodes.map((node) => node.textContent ?? node).join("");
+      if (this.legend.textContent !== words) this.legend.replaceChildren(...nodes);
+    }
+    if (run && model.leak === 0) run.markDead(model.data.X);
+    if (model.ghost && model.ghost.leak === 0) model.ghost.markDead(model.data.X);
     this.redraw();
   }
 
@@ -149,10 +165,11 @@ export class Viewer {
         logW[j] = Math.log(norm) + data.logScale;
         signs[j] = Math.sign(data.a[j]);
       });
-      return { m, d, units, logW, signs, logA: logW, isDead: null };
+      const classOf = data.v ? (/** @type {number} */ j) => data.v[j].indexOf(Math.max(...data.v[j])) : undefined;
+      return { m, d, units, logW, signs, logA: logW, isDead: null, classOf };
     }
     const time = run.timeAt(position).t;
-    return { m: run.m, d: run.d, ...run.stateAt(position), isDead: (j) => run.deathFrame[j] <= time };
+    return { m: run.m, d: run.d, ...run.stateAt(position), isDead: (j) => run.deathFrame[j] < Infinity && run.deathFrame[j] <= time };
   }
 
   /** The second run at the same time as the first. */
@@ -194,6 +211,25 @@ export class Viewer {
     this.tracksCanvas.addEventListener("pointercancel", stop, { once: true });
   }
 
+  /** Name what lies under the pointer, beside it. */
+  nameUnder(x, y) {
+    const words = this.model && !this.isSphere ? nameAt(this, x, y) : "";
+    put(this.name, "hidden", !words);
+    if (!words) return;
+    write(this.name, words);
+    const isRight = x > 0.55 * this.plane.surface.width;
+    Object.assign(this.name.style, { top: `${Math.max(4, y + 14)}px`, left: isRight ? "auto" : `${x + 14}px`, right: isRight ? `${this.plane.surface.width - x + 10}px` : "auto" });
+  }
+
+  /** To the next or the previous kept state. */
+  step(by) {
+    const run = this.model?.run;
+    if (!run) return;
+    this.pause();
+    const at = Math.min(run.T - 1, Math.max(0, by > 0 ? Math.floor(this.position + 1e-6) + 1 : Math.ceil(this.position - 1e-6) - 1));
+    this.scrub(run.placeOfPosition(at, this.model.view.axis));
+  }
+
   togglePlay() { if (this.direction) this.pause(); else this.play(1); }
 
   /** Move through the frames, each as long as the others: what changes most is shown longest. */
@@ -205,13 +241,14 @@ export class Viewer {
     this.direction = direction;
     this.playButton.textContent = "❚❚";
     this.playButton.setAttribute("aria-label", "Pause");
-    let before = performance.now();
-    const tick = (now) => {
+    /** The stamp of the frame before; a first stamp may lie before the click. @type {number | null} */
+    let before = null;
+    const tick = (/** @type {number} */ now) => {
       const current = this.model?.run;
       if (!this.direction || !current) return;
-      this.position += (this.direction * (now - before) * (current.T - 1)) / (1000 * PLAY_SECONDS);
+      this.position += (this.direction * this.speed * Math.max(0, now - (before ?? now)) * (current.T - 1)) / (1000 * PLAY_SECONDS);
       before = now;
-      if (this.position >= current.T - 1 || this.position <= 0) {
+      if (this.direction > 0 ? this.position >= current.T - 1 : this.position <= 0) {
         this.position = Math.min(current.T - 1, Math.max(0, this.position));
         this.pause();
       }

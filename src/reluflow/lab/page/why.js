@@ -17,6 +17,7 @@ export function whyOf(model, j) {
   const sign = run.signs[j];
   const active = data.X.map((x, k) => [x.reduce((sum, value, i) => sum + value * startUnit[i], 0), k]).filter(([z]) => z > 0).map(([, k]) => k + 1);
   const sentences = [
+    run.K > 1 ? `Neuron ${j + 1} starts with |w| = ${size(run.logW[j])}, speaking most for class ${data.classes[run.outsAt(0, 0, 0).classOf(j)]} and in the end for ${data.classes[run.outsAt(run.T - 1, run.T - 1, 0).classOf(j)]}, ${active.length ? `responding to sample${active.length > 1 ? "s" : ""} ${list(active)}` : "responding to no sample"}.` :
     `Neuron ${j + 1} starts with a ${sign > 0 ? "> 0: it is drawn towards maxima of G" : sign < 0 ? "< 0: it is drawn towards minima of G" : "= 0"}, |w| = ${size(run.logW[j])}, ` +
     (d === 2 ? `at ${shown((Math.atan2(startUnit[1], startUnit[0]) * 180) / Math.PI, 4)}°, ` : "") +
     (active.length ? `active on sample${active.length > 1 ? "s" : ""} ${list(active)}.` : "active on no sample."),

@@ -19,6 +19,7 @@ export function decodeFrame(buffer) {
     arrays[entry.name] = { data: new TYPES[entry.type](buffer, 8 + length + entry.offset, count), shape: entry.shape };
   }
   header.arrays = arrays;
+  Object.defineProperty(header, "buffer", { value: buffer }); // as it came, for a page that is saved
   return header;
 }
 

@@ -1,0 +1,102 @@
+// A run without a server: in a notebook, and as a saved page with what is said of it.
+// @ts-check
+import { element, shown, shownTime, table } from "./dom.js";
+import { explained } from "./explanations.js";
+import { planarForecast, planarGeometry } from "./planar.js";
+import { EVENT_WORDS, Run } from "./run.js";
+import { Viewer } from "./viewer.js";
+import { whyOf } from "./why.js";
+import { decodeFrame, rowsOf } from "./wire.js";
+
+const MOST_EVENTS = 300;
+
+/**
+ * Show a run given as two frames.
+ * @param {HTMLElement} root @param {ArrayBuffer[]} buffers of the data and of the run
+ * @param {(model: any) => void} onSelect called when a neuron or a sample was chosen
+ */
+export function showRun(root, buffers, onSelect = () => {}, place = 1) {
+  const [head, runHead] = buffers.map(decodeFrame), { arrays } = head;
+  const data = {
+    X: rowsOf(arrays.X), y: Array.from(arrays.y.data), w: rowsOf(arrays.w), a: Array.from(arrays.a.data),
+    v: arrays.v ? rowsOf(arrays.v) : null, classes: head.classes ?? null, logScale: head.log_scale,
+  };
+  const isPlanar = data.X[0].length === 2 && arrays.forces && data.X.every((/** @type {number[]} */ x) => x[0] !== 0 || x[1] !== 0);
+  const geometry = isPlanar ? planarGeometry(data.X, Array.from(arrays.forces.data), runHead.leak) : null;
+  const view = { at: place, axis: place === 1 ? "log" : "change", loss: "log", plane: "auto", neuron: null };
+  /** @type {{sample: number | null, neuron: number | null}} */
+  const selection = { sample: null, neuron: null };
+  const run = new Run(runHead);
+  const model = { data, geometry, extremal: geometry ? geometry.extremal : [], run, ghost: null, view, selection, leak: runHead.leak };
+  const viewer = new Viewer(root, {
+    onAxis: (/** @type {string} */ axis) => {
+      view.at = run.placeOfPosition(viewer.position, axis);
+      view.axis = axis;
+      viewer.show(model);
+    },
+    onLossAxis: (/** @type {string} */ loss) => {
+      view.loss = loss;
+      viewer.show(model);
+    },
+  });
+  const { planeCanvas } = viewer;
+  planeCanvas.addEventListener("click", (/** @type {MouseEvent} */ event) => {
+    const found = viewer.plane.pick(event.offsetX, event.offsetY, viewer.displayed());
+    Object.assign(selection, { sample: null, neuron: null }, found || {});
+    viewer.show(model);
+    onSelect(model);
+  });
+  planeCanvas.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => viewer.nameUnder(event.offsetX, event.offsetY));
+  planeCanvas.addEventListener("pointerleave", () => { viewer.name.hidden = true; });
+  viewer.show(model);
+  return { viewer, model };
+}
+
+/** The whole saved page, from what stands in it. */
+export function showSavedPage() {
+  const find = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+  const bytes = (/** @type {string} */ id) => Uint8Array.from(atob(find(id).textContent ?? ""), (letter) => letter.charCodeAt(0)).buffer;
+  const limit = JSON.parse(find("limit").textContent ?? "null"), says = find("says");
+  const write = (/** @type {any} */ model) => says.replaceChildren(...sayings(model, limit));
+  const { viewer, model } = showRun(find("viewer"), [bytes("data"), bytes("run")], write, 0);
+  write(model);
+  document.addEventListener("keydown", (event) => {
+    if (/^(input|select|button|summary)$/i.test(/** @type {HTMLElement} */ (event.target).tagName)) return;
+    if (event.key === " ") { viewer.togglePlay(); event.preventDefault(); }
+  });
+  Object.defineProperty(window, "reluflow", { value: Object.freeze({
+    run: () => ({ T: model.run.T, m: model.run.m, loss: model.run.header.loss, events: model.run.events.t.length }),
+    at: () => viewer.position, scrub: (/** @type {number} */ place) => viewer.scrub(place),
+    neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()),
+  }) });
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) viewer.play(1);
+}
+
+/** What is said of a run: why of the neuron chosen, phases, end, events. */
+function sayings(/** @type {any} */ model, /** @type {any} */ limit) {
+  const { run, selection } = model, { header } = run, nodes = [];
+  const heading = (/** @type {string} */ words) => nodes.push(element("h2", {}, words));
+  if (selection.neuron !== null) {
+    heading(`Neuron ${selection.neuron + 1}`);
+    nodes.push(...whyOf(model, selection.neuron).map((sentence) => element("p", {}, sentence)));
+  } else nodes.push(element("p", {}, "Click a neuron to read why it went where it went; point at anything to read its name."));
+  if (model.geometry) nodes.push(element("p", {}, forecastOf(model)));
+  heading("The run");
+  nodes.push(element("p", {}, `${header.sentence} ${header.steps} steps, ${header.crossings} boundaries met, ${header.slides} slides; loss ${shown(header.loss, 6)} at t = ${shownTime(header.time, header.log_time)}. ${header.method}.`));
+  if (header.phases.length) nodes.push(table(["phase", "from", "to"], header.phases.map((/** @type {any} */ phase) => [explained(phase.name), shownTime(phase.start, header.log_time), shownTime(phase.end, header.log_time)]), "Phases"));
+  if (limit) {
+    heading(`The end: ${limit.kind}${limit.proof ? " (certified)" : " (not a proof)"}`);
+    nodes.push(...[limit.reason, ...limit.reasons].map((words) => element("p", {}, words)));
+  }
+  const { t, neuron, sample, kind } = run.events, count = Math.min(t.length, MOST_EVENTS);
+  const rows = Array.from({ length: count }, (_, k) => [shown(t[k], 5), neuron[k] >= 0 ? String(neuron[k] + 1) : "", sample[k] >= 0 ? String(sample[k] + 1) : "", EVENT_WORDS[kind[k]]]);
+  if (count) nodes.push(element("details", {}, element("summary", {}, `${t.length} events${count < t.length ? `, the first ${count}` : ""}`), table(["t", "neuron", "sample", "what"], rows)));
+  return nodes;
+}
+
+/** Where the neurons go while they are small, by the basins of the plane. */
+function forecastOf(/** @type {any} */ model) {
+  const ends = planarForecast(model.geometry, model.data.w, model.data.a);
+  const dead = ends.filter((end) => end === "dead").length, turning = ends.filter((end) => typeof end === "number").length;
+  return `Of neurons that start small enough, ${turning} turn to an arrow and ${dead} stop responding to every sample and never change again.`;
+}

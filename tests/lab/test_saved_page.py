@@ -1,0 +1,71 @@
+"""A run as one file: opened from disk by a browser, with its slider, its events and its explanations."""
+
+import base64
+import re
+
+import numpy as np
+import pytest
+
+import reluflow
+from reluflow.lab.wire import unpack
+
+
+@pytest.fixture(scope="module")
+def trajectory():
+    data = reluflow.load("three-points")
+    network = reluflow.balanced_initialization(data, width=20, scale=1e-3, rng=np.random.default_rng(0))
+    problem = reluflow.TrainingProblem(data, reluflow.SquareLoss(), network)
+    return reluflow.train(problem, reluflow.EventDrivenFlow())
+
+
+def test_the_page_holds_the_run_to_single_precision(trajectory, tmp_path):
+    page = trajectory.to_html(tmp_path / "run.html", title="a <b> run")
+    assert (tmp_path / "run.html").read_text() == page
+    assert "<title>a &lt;b&gt; run" in page
+    assert not re.search(r"(src|href)=\"http", page), "it asks nobody for anything"
+    header, arrays = unpack(base64.b64decode(re.search(r'id="run">([^<]*)<', page)[1]))
+    assert header["loss"] == trajectory.loss
+    np.testing.assert_array_equal(arrays["event_t"], trajectory.events.times)
+    w = trajectory.network.w
+    np.testing.assert_allclose(np.exp(arrays["log_w"][-1]), np.linalg.norm(w, axis=1), rtol=1e-5)
+
+
+def test_it_plays_from_disk(trajectory, tmp_path, chromium):
+    """Slider, explanation of a neuron and events, without a server and without an error."""
+    trajectory.to_html(tmp_path / "run.html", limit=reluflow.certified_limit(trajectory))
+    page, complaints = chromium.new_page(), []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto((tmp_path / "run.html").as_uri())
+    page.wait_for_function("reluflow.at() > 0")  # it plays by itself
+    assert page.evaluate("reluflow.run().events") == len(trajectory.events)
+    assert page.evaluate("reluflow.run().loss") == trajectory.loss
+    words = page.inner_text("#says")
+    assert "alignment" in words
+    assert "The end: " in words
+    assert f"{len(trajectory.events)} events" in words
+    page.evaluate("reluflow.scrub(1)")
+    page.wait_for_timeout(100)
+    box, point = page.locator(".plane").bounding_box(), page.evaluate("reluflow.neuron(0)")
+    page.mouse.click(box["x"] + point[0], box["y"] + point[1])
+    page.wait_for_function("/Neuron \\d+ starts with/.test(document.getElementById('says').innerText)")
+    assert page.locator("input.time").is_enabled()
+    page.close()
+    assert complaints == []
+
+
+def test_several_classes_have_a_page_too(tmp_path, chromium):
+    data = reluflow.Dataset([[1, 0.2], [-1, 0.3], [0.1, -1]], [0, 1, 2], classes=("a", "b", "c"))
+    network = reluflow.Network(
+        w=np.random.default_rng(1).normal(size=(9, 2)), v=np.random.default_rng(2).normal(size=(9, 3))
+    ).scaled(np.log(0.1))
+    problem = reluflow.TrainingProblem(data, "softmax", network)
+    run = reluflow.train(problem, reluflow.CollocationFlow(rtol=1e-6), times=[0.5, 1, 2, 5, 10])
+    run.to_html(tmp_path / "classes.html")
+    page, complaints = chromium.new_page(), []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto((tmp_path / "classes.html").as_uri())
+    page.wait_for_function("reluflow.at() > 0")
+    assert "one entry per class" in page.inner_text(".plane-words")
+    page.close()
+    assert complaints == []
