@@ -3,7 +3,7 @@
 import reluflow
 from reluflow import viz
 
-problem = reluflow.Experiment("lyu-hinted", loss="logistic", leak=0.5, width=20, scale="1e-3").problem()
+problem = reluflow.Experiment("min-toy", width=20, scale="1e-3").problem()
 trajectory = reluflow.train(problem, reluflow.choose_flow(problem).solver, until=reluflow.LimitIdentified())
 limit = reluflow.certified_limit(trajectory)
 print(limit)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -79,14 +80,23 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
     return _ENTRIES.sub(table, markdown)
 
 
+def docstring_of(sources: Path, dotted: str) -> str:
+    """The docstring of a class or a function, or the text below a value, read without importing."""
+    module, _, name = dotted.rpartition(".")
+    body = ast.parse((sources / (module.replace(".", "/") + ".py")).read_text()).body
+    for node, following in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
+            return ast.get_docstring(node) or ""
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+            is_text = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+            return inspect.cleandoc(str(following.value.value)) if is_text else ""
+    raise ValueError(f"`{dotted}` of api.md must name a class, a function or a value of its module.")
+
+
 @cache
 def first_sentence(sources: Path, dotted: str) -> str:
-    """The first line of a docstring, read without importing."""
-    module, _, name = dotted.rpartition(".")
-    for node in ast.parse((sources / (module.replace(".", "/") + ".py")).read_text()).body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
-            return (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
-    raise ValueError(f"`{dotted}` of api.md must name a class or a function of its module.")
+    """The first paragraph of a docstring, as a cell of a table."""
+    return docstring_of(sources, dotted).partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
 
 
 def command_page(name: str, summary: str) -> str:
