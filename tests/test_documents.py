@@ -42,7 +42,6 @@ LINES = sorted(
 MINUTES = {
     *(line for line in LINES if line.startswith("reluflow lab")),
     "reluflow bench",
-    "reluflow warm-up",
     "reluflow bench flow",
     "reluflow bench sweep",
     "reluflow bench dense",

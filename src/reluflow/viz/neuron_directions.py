@@ -39,9 +39,22 @@ def plot_neuron_directions(
     title
         What moment this is; by default the dataset's name.
 
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
     References
     ----------
     Boursier & Flammarion (2024), Figs 2 and 3 [boursier2024].
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> figure = plot_neuron_directions(problem.network.w, problem.network.a, problem.dataset, title="start")
+    >>> figure.axes[0].name
+    'polar'
     """
     require_plane(dataset, "The polar picture of neurons")
     require_directions(dataset)

@@ -40,6 +40,20 @@ def plot_neuron_frames(
         Unit directions of the samples in the plane, shape (k, 2).
     plane
         Which plane it is, in words.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> places, signs = np.array([[1.0, 0.0], [0.0, 0.5]]), np.array([1.0, -1.0])
+    >>> figure = plot_neuron_frames(
+    ...     [places, places], [signs, signs], ["start", "end"], sample_directions=np.eye(2), plane="the inputs")
+    >>> len(figure.axes)
+    2
     """
     if not len(places) == len(signs) == len(titles) > 0:
         raise InvalidInputError("`places`, `signs` and `titles` must have one entry per moment.")

@@ -40,6 +40,21 @@ def plot_norms_and_angles(
         Angle with the final direction in degrees, shape (T, m).
     signs
         Sign of a_j at the end, shape (m,).
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
+    Examples
+    --------
+    >>> import numpy as np, reluflow
+    >>> problem = reluflow.Experiment("three-points", width=2).problem()
+    >>> trajectory = reluflow.train(problem, reluflow.EventDrivenFlow(), until=5.0)
+    >>> times, zeros = np.linspace(0.1, 5.0, 4), np.zeros((4, 2))
+    >>> figure = plot_norms_and_angles(trajectory, times, np.log(times), zeros, zeros, np.array([1.0, -1.0]))
+    >>> figure.axes[0].get_ylabel()
+    '$\\\\log_{10} |w_j|$'
     """
     axis = TimeAxis.of(trajectory)
     places = axis.places(times, log_times)

@@ -123,9 +123,21 @@ def plot_sphere_geometry(
     view
         Centre of the left disc, shape (3,), not zero; by default the direction of the longest extremal vector.
 
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
     References
     ----------
     Boursier & Flammarion (2024), Def. 1 and Eq. (7) [boursier2024].
+
+    Examples
+    --------
+    >>> import numpy as np, reluflow
+    >>> data = reluflow.Dataset(np.eye(3), [1.0, 0.5, -1.0])
+    >>> [axes.get_title() for axes in plot_sphere_geometry(data, reluflow.SquareLoss()).axes][-1]
+    'G'
     """
     from reluflow.geometry.extremal import extremal_vectors
 

@@ -39,6 +39,15 @@ class GroupedGradientDescent(AbstractFullBatchDescent):
     References
     ----------
     Boursier & Flammarion (2024), Eq. (6) [boursier2024]: D depends on a neuron through its pattern only.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> grouped = reluflow.train(problem, GroupedGradientDescent(lr=0.01, iterations=1000))
+    >>> plain = reluflow.train(problem, reluflow.GradientDescent(lr=0.01, iterations=1000))
+    >>> bool(abs(grouped.loss - plain.loss) < 1e-12)
+    True
     """
 
     def start(self, problem: TrainingProblem) -> GroupedRun:
