@@ -57,8 +57,7 @@ def on_files(files: Any, *, config: Any) -> Any:
     from reluflow.cli.main import COMMANDS
 
     for _, dotted in entries((Path(config.docs_dir) / "api.md").read_text()):
-        name = dotted.rpartition(".")[2]
-        files.append(File.generated(config, page_of(dotted), content=f"---\ntitle: {name}\n---\n\n::: {dotted}\n"))
+        files.append(File.generated(config, page_of(dotted), content=name_page(dotted)))
     for name, summary in COMMANDS.items():
         files.append(File.generated(config, f"commands/{name}.md", content=command_page(name, summary)))
     return files
@@ -99,6 +98,16 @@ def first_sentence(sources: Path, dotted: str) -> str:
     return docstring_of(sources, dotted).partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
 
 
+def name_page(dotted: str) -> str:
+    """The page of a name: how it is imported, then what its docstring holds."""
+    import reluflow
+
+    module, _, name = dotted.rpartition(".")
+    package = "reluflow" if name in reluflow.__all__ else module
+    options = "    options:\n      heading: Signature\n      heading_level: 2"
+    return f"# {name}\n\n```python\nfrom {package} import {name}\n```\n\n::: {dotted}\n{options}\n"
+
+
 def command_page(name: str, summary: str) -> str:
     """Usage, description and options of a command, from its declaration."""
     command: click.Command = importlib.import_module(f"reluflow.cli.{name.replace('-', '_')}").command
@@ -109,16 +118,12 @@ def command_page(name: str, summary: str) -> str:
         words = " ".join(paragraph.split())
         example = re.fullmatch(r"Example: (reluflow .*)", words)
         lines += ["```sh", example[1], "```", ""] if example else [_prose(words), ""]
-    lines += ["## Arguments and options", "", "| | meaning |", "| --- | --- |"]
+    lines += ["## Arguments and options", ""]
     for parameter in command.get_params(context):
         if (record := parameter.get_help_record(context)) is not None:
             spelled, meaning = record
-            lines.append(f"| `{_cell(spelled)}` | {_prose(_cell(meaning))} |")
+            lines.append(f"- **`{' '.join(spelled.split())}`**: {_prose(' '.join(meaning.split()))}")
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
 
 
 def _prose(text: str) -> str:

@@ -244,7 +244,7 @@ def test_the_page_of_a_command_has_all_its_options():
         assert parameter.human_readable_name in pages["train"] or max(parameter.opts, key=len) in pages["train"]
     for name, page in pages.items():
         assert page.startswith(f"# reluflow {name}\n")
-        assert "| `--help` |" in page
+        assert "- **`--help`**: " in page
         assert problems_of(rendered(page)) == []
 
 

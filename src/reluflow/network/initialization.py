@@ -169,17 +169,17 @@ The law is w = (lambda/sqrt m) g with g standard Gaussian and a = |w| or -|w| wi
 
 Parameters
 ----------
-dataset
+dataset : Dataset
     Gives the dimension of the input weights and the number of outputs.
-width
+width : int
     Number of neurons m.
-scale
+scale : Scale
     The scale lambda: any positive decimal, also as text such as "1e-400".
-rng
+rng : numpy.random.Generator or int
     A generator, or the seed of the command line.
-leak
+leak : float, default 0
     Negative slope of the activation, in [0, 1].
-output_bias
+output_bias : bool, default False
     Whether the network has an output bias, which starts at 0.
 
 Returns
@@ -209,17 +209,17 @@ The law is w uniform in the ball of radius lambda/sqrt m and a = lambda/sqrt m o
 
 Parameters
 ----------
-dataset
+dataset : Dataset
     Gives the dimension of the input weights and the number of outputs.
-width
+width : int
     Number of neurons m.
-scale
+scale : Scale
     The scale lambda: any positive decimal, also as text such as "1e-400".
-rng
+rng : numpy.random.Generator or int
     A generator, or the seed of the command line.
-leak
+leak : float, default 0
     Negative slope of the activation, in [0, 1].
-output_bias
+output_bias : bool, default False
     Whether the network has an output bias, which starts at 0.
 
 Returns
@@ -257,17 +257,17 @@ The law is N(0, lambda^2/m) for every entry of w and a [boursier2024]; |a| may b
 
 Parameters
 ----------
-dataset
+dataset : Dataset
     Gives the dimension of the input weights and the number of outputs.
-width
+width : int
     Number of neurons m.
-scale
+scale : Scale
     The scale lambda: any positive decimal, also as text such as "1e-400".
-rng
+rng : numpy.random.Generator or int
     A generator, or the seed of the command line.
-leak
+leak : float, default 0
     Negative slope of the activation, in [0, 1].
-output_bias
+output_bias : bool, default False
     Whether the network has an output bias, which starts at 0.
 
 Returns
