@@ -1,4 +1,4 @@
-"""Write the gallery and the pages of the notebooks: run everything in `examples/` and keep text, code and what came out.
+"""Write the gallery and the pages of the notebooks: run everything in `examples/`, keep text, code and output.
 
 Run from the root of a clone after a change in `examples/`:
 
@@ -29,12 +29,13 @@ ORDER = (  # from the picture that needs no training to the many runs; others fo
 PICTURES = {".png", ".gif"}
 GALLERY_HEAD = """# Gallery
 
-Short scripts and the pictures they write. Each runs in a few seconds; copy it, change a line, run it again. The files are in `examples/`, the tests
-run them, and `tools/example_pages.py` writes this page.
+Short scripts and the pictures they write. Each runs in a few seconds; copy it, change a line, run it again. The files
+are in `examples/`, the tests run them, and `tools/example_pages.py` writes this page.
 """
 NOTEBOOKS_HEAD = """# Notebooks
 
-The files are in `examples/`, stored without outputs; the pages below show them with what they gave. The tests run every cell.
+The files are in `examples/`, stored without outputs; the pages below show them with what they gave. The tests
+run every cell.
 """
 
 

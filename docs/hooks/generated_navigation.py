@@ -1,4 +1,4 @@
-"""Pages that are generated get their place in the navigation, and pages that a search should find first their weight."""
+"""Generated pages get their place in the navigation, and pages that a search should find first their weight."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 SHORT = {"fig": "Figure", "table": "Table"}
-# Of a word on many pages the search shows first the page that explains it, and last the generated and the historical ones.
+# Of a word on many pages the search shows first the page that explains it, and last generated and historical ones.
 BOOST = {
     "your-data.md": 4.0,
     "geometry.md": 4.0,

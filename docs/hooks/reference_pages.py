@@ -1,7 +1,7 @@
 """The pages of the reference: one per name listed in `api.md` and one per command, made while the site is built.
 
-`api.md` lists dotted names under headings; each becomes a page `reference/<name>.md`, and its line on `api.md` a row with
-the first sentence of its docstring. The pages of commands come from the declarations of their options.
+`api.md` lists dotted names under headings; each becomes a page `reference/<name>.md`, and its line on `api.md` a row
+with the first sentence of its docstring. The pages of commands come from the declarations of their options.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def name_page(dotted: str) -> str:
     module, _, name = dotted.rpartition(".")
     package = "reluflow" if name in reluflow.__all__ else module
     options = "    options:\n      heading: Signature\n      heading_level: 2"
-    return f"# {name}\n\n```python\nfrom {package} import {name}\n```\n\n::: {dotted}\n{options}\n"
+    return f"# `{name}`\n\n```python\nfrom {package} import {name}\n```\n\n::: {dotted}\n{options}\n"
 
 
 def command_page(name: str, summary: str) -> str:
@@ -128,5 +128,5 @@ def command_page(name: str, summary: str) -> str:
 
 def _prose(text: str) -> str:
     """Text for Markdown: what looks like a tag or an emphasis stands for itself."""
-    parts = re.split(r"(`[^`]*`)", text)
+    parts = re.split(r"(`[^`]*`)", re.sub(r"\[([\dx<>=]+)\]$", r"`\1`", text))
     return "".join(p if p.startswith("`") else re.sub(r"([*_])", r"\\\1", p.replace("<", "&lt;")) for p in parts)

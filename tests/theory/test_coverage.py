@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from reluflow.geometry.extremal import extremal_vectors
-from reluflow.papers.registry import entries_named
 from reluflow.theory.coverage import coverage_of, coverage_page, status_of
 from reluflow.theory.diagnosis import assumptions, main_theorems
 from reluflow.theory.elsewhere import Elsewhere

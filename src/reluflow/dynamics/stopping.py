@@ -36,11 +36,12 @@ class AbstractStoppingRule(ABC):
 
 @dataclass(frozen=True)
 class Stationary(AbstractStoppingRule):
-    """Stop when |grad L| <= `atol` and no neuron, however light, is still growing or turning.
+    r"""Stop when the norm of the gradient is at most `atol` and no neuron, however light, is still growing or turning.
 
     The second half tells a stationary point from a plateau: beside a saddle the gradient is as small as the neurons
     that are about to leave it. For a classification loss the gradient is measured against the total force
-    c sum |dl/dh| of the samples it acts on, so that a loss that fades for ever is not taken for a minimum. For the
+    $c \sum_k |\partial\ell/\partial h|$ of the samples it acts on, so that a loss that fades for ever is not taken
+    for a minimum. For the
     square loss a fit that leaves less than `loss_rtol` of the loss of the zero network is the end as well: no neuron
     has anything left to grow for, and near a fit forces change sign at rounding level, so neurons may slide on and off
     for ever.
@@ -108,7 +109,7 @@ class DirectionConverged(AbstractStoppingRule):
 
     That turning rate is the sine of the angle between the parameters and -grad L, which vanishes exactly at the KKT
     directions of the margin problem. It decays like 1/log t, so a small `atol` asks for very late times. It is small
-    during growth as well, when neurons are aligned and the forces still frozen; so every margin y_k h(x_k) must have
+    during growth as well, when neurons are aligned and the forces still frozen; so every margin $y_k h(x_k)$ must have
     passed `margin` first, where the forces are those of the tail of the loss.
 
     Parameters
@@ -179,7 +180,7 @@ class Exhausted(AbstractStoppingRule):
 
 @dataclass(frozen=True)
 class Aligned(AbstractStoppingRule):
-    """Stop when every neuron that moves points where it is pulled: 1 - cos(w_j, a_j D_j) <= `atol`.
+    r"""Stop when every neuron that moves points where it is pulled: $1 - \cos(w_j, a_j D_j)$ is at most `atol`.
 
     Neurons on which nothing pulls are dead and do not count.
 

@@ -251,9 +251,9 @@ unbalanced_initialization = Initialization(
     _draw_gaussian,
     divides_by_sqrt_width=True,
 )
-"""Draw neurons whose entries are all independent and Gaussian.
+r"""Draw neurons whose entries are all independent and Gaussian.
 
-The law is N(0, lambda^2/m) for every entry of w and a [boursier2024]; |a| may be smaller or larger than |w|.
+The law is $N(0, \lambda^2/m)$ for every entry of w and a [boursier2024]; |a| may be smaller or larger than |w|.
 
 Parameters
 ----------

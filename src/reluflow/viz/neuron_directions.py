@@ -33,7 +33,7 @@ def plot_neuron_directions(
     w, a
         Input weights, shape (m, 2), and output weights, shape (m,).
     dataset
-        Samples in R^2, none of them zero.
+        Samples in the plane, none of them zero.
     largest_norm
         Radius of the outer circle; give the same one to compare several times of one run. By default the largest |w|.
     title

@@ -33,7 +33,7 @@ def plot_neuron_frames(
     places
         For each moment, coordinates in the plane, shape (m, 2), scaled so that the largest norm of the run is 1.
     signs
-        For each moment, the signs of a_j.
+        For each moment, the signs of $a_j$.
     titles
         For each moment, its name.
     sample_directions

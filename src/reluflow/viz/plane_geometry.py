@@ -58,7 +58,7 @@ def plot_plane_geometry(dataset: Dataset, loss: AbstractLoss, leak: float = 0.0)
     Parameters
     ----------
     dataset
-        Samples in R^2, none of them zero.
+        Samples in the plane, none of them zero.
     loss
         Gives the forces at h = 0.
     leak
