@@ -22,6 +22,7 @@ def commands_of(page: Path) -> str:
 BLOCKS = [
     pytest.param(block, id=f"{page.name}-{index}")
     for page in PAGES
+    if page.name != "gallery.md"  # its blocks are the scripts of `examples/`, which run below
     for index, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S))
 ]
 LINES = sorted(
@@ -87,10 +88,10 @@ def test_commands_run(line, tmp_path, monkeypatch, capsys):
     assert end.value.code == 0, capsys.readouterr().err
 
 
-def test_every_command_is_in_the_readme():
-    text = (ROOT / "README.md").read_text()
+def test_every_command_is_in_the_table_of_questions():
+    text = (ROOT / "docs" / "commands.md").read_text()
     for command in COMMANDS:
-        assert f"reluflow {command}" in text
+        assert f"`reluflow {command}" in text
 
 
 def test_conditions_page_lists_every_key():
@@ -102,6 +103,14 @@ def test_conditions_page_lists_every_key():
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_examples_run(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(compile(path.read_text(), str(path), "exec"), {"__name__": "__main__"})
-    assert "local-minimum" in capsys.readouterr().out
-    assert list(tmp_path.glob("*.png"))
+    source = path.read_text()
+    exec(compile(source, str(path), "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out.strip()
+    pictures = [file for file in tmp_path.iterdir() if file.suffix in (".png", ".gif")]
+    assert pictures
+    gallery = (ROOT / "docs" / "gallery.md").read_text()
+    code = source.split('"""', 2)[2].strip()
+    assert f"```python\n{code}\n```" in gallery, "run tools/example_pages.py"
+    for picture in pictures:
+        assert f"gallery/{picture.name}" in gallery
+        assert 1_000 < (ROOT / "docs" / "gallery" / picture.name).stat().st_size < 600_000

@@ -19,3 +19,12 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
     for cell in code:
         assert cell["outputs"] == []
         exec(compile("".join(cell["source"]), f"{path.name}, {cell['id']}", "exec"), names)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_the_page_of_a_notebook_has_its_cells(path):
+    """`tools/example_pages.py` writes it."""
+    page = (path.parents[1] / "docs" / "notebooks" / f"{path.stem}.md").read_text()
+    for cell in json.loads(path.read_text())["cells"]:
+        assert "".join(cell["source"]) in page, "run tools/example_pages.py"
+    assert f"notebooks/{path.stem}.md" in (path.parents[1] / "docs" / "notebooks.md").read_text()

@@ -19,6 +19,7 @@ from reluflow.formulas import mathml, with_formulas
 _DISPLAY = re.compile(r"^\$\$\n(.*?)\n\$\$$", re.MULTILINE | re.DOTALL)
 # Alone in a cell, or with "at most" before it: a narrow cell would break it.
 _SMALL_NUMBER = re.compile(r"(?<=\| )((?:at (?:most|least) )?)(-?[\d.]+e-\d+)(?= *\|)")
+QUAD = r"\qquad"  # between formulas of one row, which a narrow screen may break there
 _EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
 
 
@@ -40,8 +41,16 @@ class _Formulas(Preprocessor):
 
 
 def _alone(latex: str) -> str:
-    rows = "".join(f'<span class="formula">{mathml(row.strip())}</span>' for row in latex.split("\n"))
+    rows = "".join(
+        f'<span class="formula">{" ".join(_large(part.strip()) for part in row.split(QUAD))}</span>'
+        for row in latex.split("\n")
+    )
     return f'<div class="formulas">{rows}</div>'
+
+
+def _large(latex: str) -> str:
+    """Fractions and sums at full size."""
+    return mathml(latex).replace('display="inline"', 'display="inline" displaystyle="true"', 1)
 
 
 def _code(example: str) -> str:

@@ -1,4 +1,4 @@
-"""The pages per figure and per paper, which are generated, get their place in the navigation."""
+"""Generated pages get their place in the navigation, and pages that a search should find first their weight."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ from pathlib import Path
 from typing import Any
 
 SHORT = {"fig": "Figure", "table": "Table"}
+# Of a word on many pages the search shows first the page that explains it, and last generated and historical ones.
+BOOST = {
+    "your-data.md": 4.0,
+    "geometry.md": 4.0,
+    "vocabulary.md": 3.0,
+    "questions.md": 2.0,
+    "tutorial.md": 2.0,
+    "vanishing-scale.md": 2.0,
+    "dynamics.md": 2.0,
+}
+LAST = {"reproductions/": 0.2, "coverage/": 0.3, "evidence/": 0.2, "commands/": 0.5, "reference/": 0.5}
 
 
 def on_config(config: Any) -> Any:
@@ -23,9 +34,13 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> None:
-    """Leave the list of headings out where wide tables need the room and there is next to nothing to list."""
-    if page.file.src_uri == "errata.md" or page.file.src_uri.startswith("coverage/"):
+    """Leave the list of headings out where wide tables need the width; set the weight of the page in the search."""
+    source = page.file.src_uri
+    if source.startswith("coverage/"):
         page.meta.setdefault("hide", ["toc"])
+    boost = next((value for folder, value in LAST.items() if source.startswith(folder)), BOOST.get(source))
+    if boost is not None:
+        page.meta.setdefault("search", {"boost": boost})
 
 
 def _figures(folder: Path) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ _SIGNS = {
     "ne": "≠", "bot": "⊥", "top": "⊤", "dots": "...", "ldots": "...", ",": " ", ":": " ", ";": " ", "colon": ":",
 }  # fmt: skip
 _SLASH, _MINUS_OR_PLUS = "&#x0002F;", ("&#x02212;", "&#x0002B;")  # as latex2mathml writes them
+_BAR = "&#x0007C;"  # of a norm; browsers set it as a relation, with spaces
 _CLOSING = ("&#x00029;", "&#x0005D;", "&#x0007C;", "&#x0007D;", "&#x02016;", "!", "&#x02032;")
 _FUNCTION = re.compile("[a-z]{2,}")
 _RELATIONS = re.compile(r"(?<![_^]) *([≤≥≠≪≫→↦∈∉⊂⊆∼≈≲≳⇒⇔∩∪±]) *")
@@ -56,7 +57,7 @@ def mathml(latex: str) -> str:
     for row in list(element.iter()):
         before = None
         for sign in row:
-            if sign.tag == "mo" and sign.text == _SLASH:
+            if sign.tag == "mo" and sign.text in (_SLASH, _BAR):
                 sign.attrib.update(lspace="0", rspace="0")
             elif (
                 sign.text in _MINUS_OR_PLUS

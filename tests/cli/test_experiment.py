@@ -34,7 +34,7 @@ def test_a_description_pins_the_content_of_its_files(reluflow, tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("width = 3\n", "must say its `data`, or DATASET must be given"),
+        ("width = 3\n", "must give its `data`, or DATASET must be given"),
         ('data = "three-points"\nwidht = 3\n', "`widht` is not a field of an experiment; did you mean width"),
         ('data = "three-points"\nwidth = 0\n', "`width` must be a whole number of at least 1"),
         ("data = ", "must be a TOML document"),

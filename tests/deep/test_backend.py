@@ -23,7 +23,7 @@ def run_fresh(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
-def test_the_room_opens_without_jax():
+def test_the_package_imports_without_jax():
     assert run_fresh("import sys, reluflow.deep; print('jax' in sys.modules)").strip() == "False"
 
 

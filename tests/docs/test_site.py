@@ -1,7 +1,9 @@
 """The documentation as it is read: no formula swallowed as a tag, none left unset, nothing fetched from a server."""
 
+import doctest
 import html
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
@@ -22,7 +24,7 @@ SOURCES = sorted(path for path in DOCS.rglob("*.md"))
 HTML = """a abbr article aside b blockquote body br button circle code dd del details div dl dt em figcaption figure
 footer form g h1 h2 h3 h4 h5 h6 head header hr html i iframe img input kbd label li link main meta nav ol p path pre
 rect s script section small span strong style sub summary sup svg table tbody td th thead title tr ul use"""
-MATHML = "math mfrac mi mn mo mover mrow mspace msqrt mstyle msub msubsup msup mtext munder munderover"
+MATHML = "mtable mtr mtd math mfrac mi mn mo mover mrow mspace msqrt mstyle msub msubsup msup mtext munder munderover"
 GREEK = [
     "alpha",
     "beta",
@@ -69,7 +71,8 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.tags.add(tag)
         self.quotes += tag == "blockquote"
-        if tag in ("code", "pre", "script", "style", "math", "svg", "nav"):
+        is_name = "doc-object-name" in (dict(attributes).get("class") or "")  # of a method, in its heading
+        if tag in ("code", "pre", "script", "style", "math", "svg", "nav", "title") or is_name:
             self.inside.append(tag)
 
     def handle_endtag(self, tag):
@@ -203,6 +206,49 @@ def test_every_figure_has_its_page_and_its_picture():
             assert (DOCS / "reproductions" / picture).stat().st_size < 600_000
 
 
+def entries() -> list[str]:
+    return re.findall(r"^- `(reluflow\.[\w.]+)`$", (DOCS / "api.md").read_text(), flags=re.M)
+
+
+@pytest.mark.parametrize("dotted", entries())
+def test_every_entry_of_the_reference_has_parameters_returns_and_an_example(dotted):
+    """Examples of functions and classes run as doctests of `src`; that of a value, which they do not see, runs here."""
+    pytest.importorskip("mkdocs")
+    module, _, name = dotted.rpartition(".")
+    found = getattr(importlib.import_module(module), name)
+    text = load_hook("reference_pages").docstring_of(ROOT / "src", dotted)
+    sections = text.splitlines()
+    is_function = inspect.isfunction(found)
+    if not is_function or inspect.signature(found).parameters:
+        assert "Parameters" in sections or "parameters as for" in text
+    if is_function or not inspect.isclass(found):
+        assert "Returns" in sections
+    assert ">>>" in text
+    if not is_function and not inspect.isclass(found):
+        example = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+        assert doctest.DocTestRunner().run(example).failed == 0
+
+
+def test_no_two_pages_of_the_reference_share_a_file():
+    """Also where the file system does not tell `Keep` from `keep`."""
+    names = [dotted.rpartition(".")[2].casefold() for dotted in entries()]
+    assert len(names) == len(set(names)) > 60
+
+
+def test_the_page_of_a_command_has_all_its_options():
+    pytest.importorskip("mkdocs")
+    from reluflow.cli.main import COMMANDS
+    from reluflow.cli.train import command
+
+    pages = {name: load_hook("reference_pages").command_page(name, summary) for name, summary in COMMANDS.items()}
+    for parameter in command.params:
+        assert parameter.human_readable_name in pages["train"] or max(parameter.opts, key=len) in pages["train"]
+    for name, page in pages.items():
+        assert page.startswith(f"# reluflow {name}\n")
+        assert "- **`--help`**: " in page
+        assert problems_of(rendered(page)) == []
+
+
 @pytest.mark.slow
 def test_the_built_site(tmp_path):
     """Strict, without warnings; every page is whole, every link leads somewhere, nothing comes from a server."""
@@ -230,6 +276,16 @@ def test_the_built_site(tmp_path):
     assert_tables_fit_a_window([page for page in pages if page.name != "404.html"])
 
 
+# What people type, and a page that must be among the first three.
+SOUGHT = {
+    "extremal vector": "geometry.html",
+    "CSV": "your-data.html",
+    "cone": "geometry.html",
+    "dead neuron": "geometry.html",
+    "balanced_initialization": "reference/balanced_initialization.html",
+}
+
+
 @contextmanager
 def browser_page(**options):
     """A page of a browser without a window, or a skip where there is none."""
@@ -247,9 +303,13 @@ def assert_the_search_works(home: Path) -> None:
     """From disk, where a browser starts no worker: a word is typed and its pages are found."""
     with browser_page() as page:
         page.goto(home.as_uri())
-        page.fill("input.md-search__input", "extremal vector")
-        page.wait_for_selector(".md-search-result__item", timeout=60_000)
-        assert page.locator(".md-search-result__item").count() > 3
+        for words, wanted in SOUGHT.items():
+            page.goto(home.as_uri())
+            page.fill("input.md-search__input", words)
+            page.wait_for_selector(".md-search-result__item", timeout=60_000)
+            links = page.locator(".md-search-result__item > a.md-search-result__link")
+            first = [links.nth(place).get_attribute("href") for place in range(min(3, links.count()))]
+            assert any(wanted in (link or "") for link in first), (words, first)
 
 
 def assert_a_phone_shows_all(pages: list[Path]) -> None:

@@ -43,7 +43,7 @@ RULES = (  # each with the outcome it gives on `min-toy`, whose classifier grows
 PROBLEM = small_problem("min-toy", width=8, scale=1e-3, loss=LogisticLoss())
 
 
-def test_every_rule_of_the_house_is_here():
+def test_every_stopping_rule_is_here():
     found = {
         getattr(importlib.import_module(".".join(("reluflow", *path.relative_to(SOURCE).with_suffix("").parts))), name)
         for path in SOURCE.rglob("*.py")

@@ -111,7 +111,7 @@ def test_a_loss_that_overrides_a_method_is_refused():
                 return self.force(outputs, labels) ** 4 / 4
 
 
-def test_the_command_line_offers_every_loss_of_the_house():
+def test_the_command_line_offers_every_loss():
     offered = set(settings()["loss"].metavar.split("|"))
     assert offered == {loss.name for loss in AbstractLoss.__subclasses__() if loss.__module__.startswith("reluflow.")}
     assert offered <= set(LOSSES)

@@ -43,7 +43,7 @@ def disturbance(process, index):
 
 
 def check(kind, seed):
-    """Every exception that was found is one of those docs/vanishing-scale.md lists."""
+    """Every exception that was found is one of those docs/evidence/vanishing-scale.md lists."""
     problem = random_problem(kind, seed)
     process = forecast(problem)
     assert process.is_exact, process.why

@@ -37,7 +37,7 @@ from reluflow.cli.run_options import DATA, LOSS, VARIANT, GivenOptions, run_opti
 def command(
     dataset: str | None, *, run: GivenOptions, tolerance: float, from_here: bool, max_seconds: float, json: bool
 ) -> None:
-    """Say what a given network provably is: a minimum, a saddle, a KKT or max-margin direction, or none of these.
+    """Determine what a given network provably is: a minimum, a saddle, a KKT or max-margin direction, or none of these.
 
     Example: reluflow certify three-points --init network.csv --json
     """

@@ -45,7 +45,7 @@ CHECK_SECONDS = 600.0  # a verdict on less than the run it needs is inconclusive
         "leak": "Default: the theorem's own, or the one that suits the dataset.",
         "width": _THEOREM,
         "init": _THEOREM,
-        "method": "Most theorems speak of the flow alone.",
+        "method": "Most theorems are about the flow only.",
         "until": "A time to end the run at; default: what the theorem needs.",
         "times": "More snapshots than it needs.",
         "iterations": "Iterations of gd and sgd; default: what the theorem needs.",

@@ -34,7 +34,7 @@ _NEVER_NEARLY = ("linearly-separable",)  # its margin is 0 on every set without 
 @max_seconds_option()
 @json_option
 def command(dataset: str | None, *, run: GivenOptions, everything: bool, max_seconds: float, json: bool) -> None:
-    """Say which assumption of which paper holds on a dataset, and by what margin.
+    """Report which assumption of which paper holds on a dataset, and by what margin.
 
     Shows what holds or nearly holds and names the rest; --all shows everything.
 

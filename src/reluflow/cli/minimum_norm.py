@@ -24,7 +24,7 @@ from reluflow.cli.run_options import DATA, GivenOptions, run_options
 @max_seconds_option()
 @json_option
 def command(dataset: str | None, *, run: GivenOptions, misfit: float, max_seconds: float, json: bool) -> None:
-    """Find the two-layer network of least norm sum |a_j| |w_j| that fits the labels, and prove a bound below.
+    """Find the two-layer network of least norm, the sum of |a| |w|, that fits the labels, and prove a bound below.
 
     Labels that no network fits get their certificate, not an error.
 

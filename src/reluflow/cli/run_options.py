@@ -50,7 +50,7 @@ class GivenOptions:
     def experiment(self, data: str | None) -> Experiment:
         """The run: what was typed, over what the file says, over the defaults."""
         if data is None and self.file is None:
-            raise click.UsageError("Missing argument 'DATASET': a name or a file, or --experiment FILE that says it.")
+            raise click.UsageError("Missing argument 'DATASET': a name or a file, or --experiment FILE that names it.")
         return self.over(Experiment(data or "three-points", **self.defaults), data=data)
 
     def over(self, base: Experiment, *, data: str | None = None) -> Experiment:
@@ -60,7 +60,7 @@ class GivenOptions:
             if data is not None:
                 document = {name: value for name, value in document.items() if name not in ("X", "y")} | {"data": data}
             elif "data" not in document:
-                raise InvalidInputError(f"`{self.file}` must say its `data`, or DATASET must be given.")
+                raise InvalidInputError(f"`{self.file}` must give its `data`, or DATASET must be given.")
             base = Experiment.from_document(document, base=base)
             ignored = [name for name in VARIANT if name not in self.names and getattr(base, name)]
             if ignored:

@@ -32,7 +32,7 @@ EXECUTORS = ("serial", "processes", "dask")
 @click.argument(
     "dataset",
     metavar="DATASET|FILE.toml|status|diagram",
-    help="What to sweep: a dataset, or a file that describes a sweep. `status DIR` says how far one is, "
+    help="What to sweep: a dataset, or a file that describes a sweep. `status DIR` shows how far one is, "
     "`diagram NAME` draws a registered phase diagram.",
 )
 @click.argument("name", required=False, metavar="[DIR|NAME]", help="With status and diagram.")

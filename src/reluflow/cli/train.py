@@ -55,7 +55,7 @@ def command(
 ) -> int:
     """Train a network by the exact gradient flow, by gradient descent or by SGD, and certify where it ends.
 
-    The flow is given a minute unless `--max-seconds` says otherwise (`inf`: any time) or there is a `--checkpoint`.
+    The flow is given a minute unless `--max-seconds` is given (`inf`: any time) or there is a `--checkpoint`.
     What a run cut short leaves open is said, and with `--checkpoint` the same command goes on. Where certifying the end
     fails, the run is printed all the same, with limit `undecided`.
 

@@ -49,6 +49,15 @@ class Branching:
         Whether the repetition came as far as the run.
     output_change
         Largest difference of the two networks' outputs, relative to the largest output.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> solver = reluflow.CollocationFlow(rtol=1e-6)
+    >>> found = reluflow.branching_of(reluflow.train(problem, solver, until=20.0), solver)
+    >>> found.is_whole, len(found.branches)
+    (True, 0)
     """
 
     rtol: float

@@ -33,6 +33,17 @@ class Checkpoint:
         Where the state goes.
     seconds
         How often it is written; also when Ctrl-C comes between two steps.
+
+    Examples
+    --------
+    >>> import tempfile, reluflow
+    >>> from pathlib import Path
+    >>> problem = reluflow.Experiment("three-points", width=5).problem()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint = Checkpoint(Path(folder) / "run.ckpt")
+    ...     trajectory = reluflow.train(problem, reluflow.EventDrivenFlow(), checkpoint=checkpoint)
+    ...     print(trajectory.outcome, checkpoint.path.exists())
+    stationary False
     """
 
     path: Path

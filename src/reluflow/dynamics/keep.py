@@ -82,7 +82,7 @@ class Keep:
         if "<" in _name(self.measure):
             raise InvalidInputError(
                 f"`measure` must be a function of a module where there is a checkpoint, got {_name(self.measure)}: "
-                "whether the next one is the same could not be told."
+                "whether the next one is the same could not be determined."
             )
         if self.recorder is not None:
             raise InvalidInputError(

@@ -36,14 +36,29 @@ class AbstractStoppingRule(ABC):
 
 @dataclass(frozen=True)
 class Stationary(AbstractStoppingRule):
-    """Stop when |grad L| <= `atol` and no neuron, however light, is still growing or turning.
+    r"""Stop when the norm of the gradient is at most `atol` and no neuron, however light, is still growing or turning.
 
     The second half tells a stationary point from a plateau: beside a saddle the gradient is as small as the neurons
     that are about to leave it. For a classification loss the gradient is measured against the total force
-    c sum |dl/dh| of the samples it acts on, so that a loss that fades for ever is not taken for a minimum. For the
+    $c \sum_k |\partial\ell/\partial h|$ of the samples it acts on, so that a loss that fades for ever is not taken
+    for a minimum. For the
     square loss a fit that leaves less than `loss_rtol` of the loss of the zero network is the end as well: no neuron
     has anything left to grow for, and near a fit forces change sign at rounding level, so neurons may slide on and off
     for ever.
+
+    Parameters
+    ----------
+    atol
+        Largest gradient, relative as said above.
+    loss_rtol
+        Share of the loss of the zero network below which a fit is the end.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> print(reluflow.train(problem, reluflow.EventDrivenFlow(), until=Stationary(atol=1e-6)).outcome)
+    stationary
     """
 
     atol: float = 1e-8
@@ -94,8 +109,23 @@ class DirectionConverged(AbstractStoppingRule):
 
     That turning rate is the sine of the angle between the parameters and -grad L, which vanishes exactly at the KKT
     directions of the margin problem. It decays like 1/log t, so a small `atol` asks for very late times. It is small
-    during growth as well, when neurons are aligned and the forces still frozen; so every margin y_k h(x_k) must have
+    during growth as well, when neurons are aligned and the forces still frozen; so every margin $y_k h(x_k)$ must have
     passed `margin` first, where the forces are those of the tail of the loss.
+
+    Parameters
+    ----------
+    atol
+        Largest turning rate of the parameters.
+    margin
+        Every margin must have passed this first.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("min-toy", width=10).problem()
+    >>> trajectory = reluflow.train(problem, reluflow.EventDrivenFlow(), until=DirectionConverged(atol=0.05))
+    >>> bool(trajectory.log_time > 5.0)
+    True
     """
 
     atol: float = 1e-3
@@ -150,9 +180,22 @@ class Exhausted(AbstractStoppingRule):
 
 @dataclass(frozen=True)
 class Aligned(AbstractStoppingRule):
-    """Stop when every neuron that moves points where it is pulled: 1 - cos(w_j, a_j D_j) <= `atol`.
+    r"""Stop when every neuron that moves points where it is pulled: $1 - \cos(w_j, a_j D_j)$ is at most `atol`.
 
     Neurons on which nothing pulls are dead and do not count.
+
+    Parameters
+    ----------
+    atol
+        Largest 1 - cos of the angle between a neuron and its pull.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> trajectory = reluflow.train(problem, reluflow.EventDrivenFlow(), until=Aligned(atol=1e-2))
+    >>> print(trajectory.outcome)
+    aligned
     """
 
     atol: float = 1e-3
@@ -169,7 +212,20 @@ class Aligned(AbstractStoppingRule):
 
 @dataclass(frozen=True)
 class LossBelow(AbstractStoppingRule):
-    """Stop when the loss is at most `level`, wherever the run would go from there."""
+    """Stop when the loss is at most `level`, wherever the run would go from there.
+
+    Parameters
+    ----------
+    level
+        The loss to reach.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> bool(reluflow.train(problem, reluflow.EventDrivenFlow(), until=LossBelow(0.1)).loss <= 0.1)
+    True
+    """
 
     level: float
 
@@ -185,7 +241,20 @@ class LossBelow(AbstractStoppingRule):
 
 @dataclass(frozen=True)
 class AtTime(AbstractStoppingRule):
-    """Stop at time `time`."""
+    """Stop at time `time`.
+
+    Parameters
+    ----------
+    time
+        When to stop.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> reluflow.train(problem, reluflow.EventDrivenFlow(), until=AtTime(5.0)).time  # `until=5.0` is short for it
+    5.0
+    """
 
     time: float
 

@@ -167,7 +167,30 @@ def _sizes(values: dict[str, Any], k: int) -> FloatArray | None:
 
 
 def save_trajectory(trajectory: Trajectory, path: str | Path) -> Path:
-    """Write to `.nc` (netCDF) or `.zarr`; an existing file is replaced only by a complete one."""
+    """Write to `.nc` (netCDF) or `.zarr`; an existing file is replaced only by a complete one.
+
+    Parameters
+    ----------
+    trajectory
+        A run, finished or not.
+    path
+        Where to write; needs the extra `storage`.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Examples
+    --------
+    >>> import tempfile, reluflow
+    >>> problem = reluflow.Experiment("three-points", width=5).problem()
+    >>> trajectory = reluflow.train(problem, reluflow.EventDrivenFlow(), until=5.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load_trajectory(save_trajectory(trajectory, f"{folder}/run.nc"))
+    >>> bool((again.losses == trajectory.losses).all())
+    True
+    """
     target = Path(path)
     kind = check_place(target)
     labelled = to_xarray(trajectory)
@@ -199,7 +222,27 @@ def check_place(path: str | Path) -> str:
 
 
 def load_trajectory(path: str | Path) -> Trajectory:
-    """Read what `save_trajectory` wrote."""
+    """Read what `save_trajectory` wrote.
+
+    Parameters
+    ----------
+    path
+        A `.nc` or `.zarr` file.
+
+    Returns
+    -------
+    Trajectory
+        The run, bit by bit.
+
+    Examples
+    --------
+    >>> import tempfile, reluflow
+    >>> problem = reluflow.Experiment("three-points", width=5).problem()
+    >>> trajectory = reluflow.train(problem, reluflow.EventDrivenFlow(), until=5.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load_trajectory(save_trajectory(trajectory, f"{folder}/run.nc")).time
+    5.0
+    """
     target = Path(path)
     kind = _kind(target)
     if not target.exists():

@@ -186,6 +186,14 @@ class Trajectory(RowsToFrame):
         Networks on the way, thinned; see `Keep.thinned`.
     measured
         What `Keep.measure` gave at the requested times and iterations, in place of `snapshots`.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> trajectory = reluflow.train(problem, reluflow.EventDrivenFlow())
+    >>> print(trajectory.outcome, round(trajectory.loss, 6), [phase.name for phase in trajectory.phases])
+    stationary 0.087521 ['alignment', 'growth', 'fitting', 'convergence']
     """
 
     problem: TrainingProblem

@@ -170,6 +170,13 @@ class GradientFlowClassifier(ClassifierMixin, _GradientFlowEstimator):  # type: 
         Its way; under "auto" the part by the method that finished it.
     classes_
         The labels in the order of the outputs; of two, the second is 1.
+
+    Examples
+    --------
+    >>> X, y = [[1.0, 0.2], [0.8, 1.0], [-1.0, -0.4], [-0.3, -0.9]], ["cat", "cat", "dog", "dog"]
+    >>> model = GradientFlowClassifier(width=10, random_state=0).fit(X, y)
+    >>> model.score(X, y)
+    1.0
     """
 
     def fit(self, X: Any, y: Any) -> GradientFlowClassifier:
@@ -208,7 +215,15 @@ class GradientFlowClassifier(ClassifierMixin, _GradientFlowEstimator):  # type: 
 
 
 class GradientFlowRegressor(RegressorMixin, _GradientFlowEstimator):  # type: ignore[misc]  # as above
-    """Regression by a two-layer network, trained with the square loss; parameters as for `GradientFlowClassifier`."""
+    """Regression by a two-layer network, trained with the square loss; parameters as for `GradientFlowClassifier`.
+
+    Examples
+    --------
+    >>> X, y = [[-1.0, 1.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 0.0, 1.0]
+    >>> model = GradientFlowRegressor(width=30, scale=1.0, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.99)
+    True
+    """
 
     def fit(self, X: Any, y: Any) -> GradientFlowRegressor:
         """Train on samples X (n, d) with numbers y, shape (n,) or (n, K) for several targets."""

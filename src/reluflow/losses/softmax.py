@@ -71,10 +71,11 @@ def _curvature(h: Any, y: Any, c: Any, e: Any, shared: Any) -> Any:
 
 @dataclass(frozen=True)
 class SoftmaxLoss(AbstractLoss):
-    """l(h, y) = ln sum_c exp(h_c) - h_y for K outputs and a class y in 0, ..., K - 1.
+    r"""Softmax cross-entropy $\ell(h, y) = \ln \sum_c e^{h_c} - h_y$ for K outputs and a class y in 0, ..., K - 1.
 
-    Its force is e_y - p with p_c = exp(h_c) / sum_e exp(h_e), its curvature diag p - p p^T, whose null vector is the
-    vector of ones. With K = 2 it is the logistic loss of h_y - h_c.
+    Its force is $e_y - p$ with $p_c = e^{h_c} / \sum_e e^{h_e}$, its curvature $\mathrm{diag}\,p - p p^\top$, whose
+    null vector is the
+    vector of ones. With K = 2 it is the logistic loss of $h_y - h_c$.
 
     Parameters
     ----------

@@ -35,6 +35,19 @@ def read_network(path: str | Path, *, leak: float | None = None) -> Network:
         `log_scale`; `.safetensors` or a PyTorch checkpoint with two dense layers, or with these names.
     leak
         Negative slope of the activation; by default the one the file carries, else 0.
+
+    Returns
+    -------
+    Network
+        The network of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "net.csv").write_text("w1,w2,a\\n0.1,0.8,0.8\\n")
+    ...     read_network(Path(folder, "net.csv")).num_neurons
+    1
     """
     source = Path(path)
     suffix = source.suffix.lower()
@@ -55,6 +68,26 @@ def write_network(network: Network, path: str | Path) -> Path:
 
     `.npz` keeps the scale apart and holds any; the others hold the neurons themselves, scale included. `.csv` does not
     carry the leak.
+
+    Parameters
+    ----------
+    network
+        Any network.
+    path
+        Where to write, by its suffix.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> network = Network([[0.1, 0.8]], [0.8], leak=0.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_network(write_network(network, Path(folder, "net.npz"))).leak
+    0.5
     """
     target = Path(path)
     check_writable(target)

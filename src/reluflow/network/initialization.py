@@ -191,6 +191,38 @@ balanced_initialization = Initialization(
     _draw_balanced,
     divides_by_sqrt_width=True,
 )
+"""Draw balanced neurons: every |a| equals its |w|.
+
+The law is w = (lambda/sqrt m) g with g standard Gaussian and a = |w| or -|w| with equal probability [boursier2024].
+
+Parameters
+----------
+dataset : Dataset
+    Gives the dimension of the input weights and the number of outputs.
+width : int
+    Number of neurons m.
+scale : Scale
+    The scale lambda: any positive decimal, also as text such as "1e-400".
+rng : numpy.random.Generator or int
+    A generator, or the seed of the command line.
+leak : float, default 0
+    Negative slope of the activation, in [0, 1].
+output_bias : bool, default False
+    Whether the network has an output bias, which starts at 0.
+
+Returns
+-------
+Network
+    The neurons at scale 1 with `log_scale` apart.
+
+Examples
+--------
+>>> import numpy as np, reluflow
+>>> data = reluflow.load("three-points")
+>>> network = reluflow.balanced_initialization(data, width=100, scale="1e-400", rng=0)
+>>> bool(np.allclose(np.abs(network.a), np.linalg.norm(network.w, axis=1)))
+True
+"""
 dominated_initialization = Initialization(
     "dominated",
     "boursier2024",
@@ -199,6 +231,38 @@ dominated_initialization = Initialization(
     _draw_dominated,
     divides_by_sqrt_width=True,
 )
+"""Draw neurons whose output weight dominates: every |a| exceeds its |w|.
+
+The law is w uniform in the ball of radius lambda/sqrt m and a = lambda/sqrt m or -lambda/sqrt m [boursier2024].
+
+Parameters
+----------
+dataset : Dataset
+    Gives the dimension of the input weights and the number of outputs.
+width : int
+    Number of neurons m.
+scale : Scale
+    The scale lambda: any positive decimal, also as text such as "1e-400".
+rng : numpy.random.Generator or int
+    A generator, or the seed of the command line.
+leak : float, default 0
+    Negative slope of the activation, in [0, 1].
+output_bias : bool, default False
+    Whether the network has an output bias, which starts at 0.
+
+Returns
+-------
+Network
+    The neurons at scale 1 with `log_scale` apart.
+
+Examples
+--------
+>>> import numpy as np, reluflow
+>>> data = reluflow.load("three-points")
+>>> network = reluflow.dominated_initialization(data, width=100, scale="1e-400", rng=0)
+>>> bool(np.all(np.abs(network.a) > np.linalg.norm(network.w, axis=1)))
+True
+"""
 dominated_cube_initialization = Initialization(
     "dominated-cube",
     "boursier2024",
@@ -215,6 +279,39 @@ unbalanced_initialization = Initialization(
     _draw_gaussian,
     divides_by_sqrt_width=True,
 )
+r"""Draw neurons whose entries are all independent and Gaussian.
+
+The law is $N(0, \lambda^2/m)$ for every entry of w and a [boursier2024]; |a| may be smaller or larger than |w|.
+
+Parameters
+----------
+dataset : Dataset
+    Gives the dimension of the input weights and the number of outputs.
+width : int
+    Number of neurons m.
+scale : Scale
+    The scale lambda: any positive decimal, also as text such as "1e-400".
+rng : numpy.random.Generator or int
+    A generator, or the seed of the command line.
+leak : float, default 0
+    Negative slope of the activation, in [0, 1].
+output_bias : bool, default False
+    Whether the network has an output bias, which starts at 0.
+
+Returns
+-------
+Network
+    The neurons at scale 1 with `log_scale` apart.
+
+Examples
+--------
+>>> import numpy as np, reluflow
+>>> data = reluflow.load("three-points")
+>>> network = reluflow.unbalanced_initialization(data, width=100, scale="1e-400", rng=0)
+>>> larger = np.abs(network.a) > np.linalg.norm(network.w, axis=1)
+>>> bool(larger.any()), bool(larger.all())
+(True, False)
+"""
 sphere_initialization = Initialization(
     "sphere",
     "phuong2021",

@@ -31,7 +31,7 @@ ALIGNED = 1e-2  # 1 - cos below which a neuron points where it is pulled
 
 @dataclass(frozen=True, eq=False)
 class NetworkAssessment(RowsToFrame):
-    """A network's place on the way.
+    r"""A network's place on the way.
 
     Parameters
     ----------
@@ -45,12 +45,13 @@ class NetworkAssessment(RowsToFrame):
     loss, zero_loss
         The loss here, and that of the network 0.
     aligned_share
-        Share of the neurons that are pulled at all which point where they are pulled, 1 - cos <= 0.01; nan where none
+        Share of the neurons that are pulled at all which point where they are pulled, $1 - \cos \le 0.01$; nan where
+        none
         is.
     dead_share
         Share of the neurons that are active on no sample; 0 where the leak is positive.
     imbalance
-        Largest |a_j^2 - |w_j|^2| / (a_j^2 + |w_j|^2): 0 is balanced, and the flow keeps a_j^2 - |w_j|^2.
+        Largest $|a_j^2 - |w_j|^2| / (a_j^2 + |w_j|^2)$: 0 is balanced, and the flow keeps $a_j^2 - |w_j|^2$.
     trajectory, limit
         The flow from here and what its end provably is; None where the flow was not asked for.
 

@@ -111,6 +111,11 @@ def find_boundary(
     out, progress, options
         As in `sweep`.
 
+    Returns
+    -------
+    Bracket
+        The two values between which the probability passes, and the counts at every value tried.
+
     Examples
     --------
     >>> from reluflow.sweep.values import parse_interval

@@ -54,6 +54,16 @@ def refine(
     -------
     DataFrame
         The settings, `successes`, `trials` and `share`, one row per point in the order they were chosen.
+
+    Examples
+    --------
+    >>> from reluflow.experiment import Experiment
+    >>> from reluflow.sweep.values import parse_interval
+    >>> frame = refine(
+    ...     Experiment("three-point-angle", width=10, scale="1e-3"), {"angle": parse_interval("80..100", name="angle")},
+    ...     event="end=interpolates", points=3, seeds=1, executor="serial")
+    >>> len(frame), float(frame["share"].min()), float(frame["share"].max())
+    (3, 0.0, 1.0)
     """
     try:
         import adaptive

@@ -32,6 +32,14 @@ class SweepResult:
         What the call took.
     counts
         How many cases are `done`, `failed` and `missing`.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> result = reluflow.sweep(
+    ...     reluflow.Experiment("three-points", width=5), over={"seed": "0..1"}, measure=["loss"], executor="serial")
+    >>> result.counts["done"], list(result.frame()["seed"])
+    (2, [0, 1])
     """
 
     plan: Plan

@@ -179,6 +179,13 @@ class Theorem:
     holds_for_descent
         Whether gradient descent satisfies it too, up to a term of the order of the step size: inequalities on a bounded
         stretch of time. `reluflow.check` then judges descent at three step sizes.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> lemma = reluflow.theorem_named("boursier2024:lemma1")
+    >>> lemma.reference.locator, len(lemma.hypotheses) > 0, len(lemma.conclusions) > 0
+    ('Lemma 1', True, True)
     """
 
     key: str

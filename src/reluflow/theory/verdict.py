@@ -175,7 +175,7 @@ class Verdict(RowsToFrame):
         if slacks:
             tightest = min(slacks, key=slacks.__getitem__)
             least = slacks[tightest]
-            told = f"{least:.4g}" if least >= 0.0 else f"0 up to the room for rounding, {least:.2g}"
+            told = f"{least:.4g}" if least >= 0.0 else f"0 up to the allowance for rounding, {least:.2g}"
             words.append(f"the smallest slack is {told} ({tightest})")
         words += [f"{c.name} has {c.detail}" for c in self.deciding if c.is_empty]
         return "; ".join(words)

@@ -26,11 +26,13 @@ def align(
     progress: Progress = None,
     **old_options: Any,
 ) -> alignment.Alignment | PairAlignment:
-    """Follow every neuron of a problem to its end in the limit of vanishing scale, in closed form.
+    r"""Follow every neuron of a problem to its end in the limit of vanishing scale, in closed form.
 
-    The forces are those of the labels at zero output, and each neuron moves by dw/dt = a D, da/dt = <w, D> with
-    D = sum_k eta_k r_k x_k; only the direction of (w, a) matters, not the scale of the network. With K outputs D is a
-    matrix and v in R^K stands for a: dw/dt = D v, dv/dt = D^T w, and neurons tend to extremal pairs of directions.
+    The forces are those of the labels at zero output, and each neuron moves by $dw/dt = a D$,
+    $da/dt = \langle w, D\rangle$
+    with $D = \sum_k \eta_k r_k x_k$; only the direction of (w, a) matters, not the scale of the network.
+    With K outputs D is a matrix and v in $R^K$ stands for a: $dw/dt = D v$, $dv/dt = D^\top w$, and neurons tend to
+    extremal pairs of directions.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ def extremal_vectors(
 ) -> extremal.ExtremalVectors | ExtremalPairs:
     """Enumerate the directions that neurons of a problem can align with when the scale vanishes.
 
-    A vector D != 0 is extremal if it is a subgradient of G on some cone M_u and lies in M_u or in -M_u. The data, the
+    A vector D != 0 is extremal if it is a subgradient of G on some cone $M_u$ and lies in $M_u$ or in $-M_u$. The data, the
     loss and the leak decide them; the neurons do not matter. With K outputs they are pairs of directions of w and v.
 
     Parameters

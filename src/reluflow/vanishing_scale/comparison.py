@@ -72,6 +72,20 @@ def flow_beside(
         Tolerance of the runs, and steps allowed to each.
     ridge
         What the runs do where the flow is not unique.
+
+    Returns
+    -------
+    tuple of FlowAtScale
+        One per scale: the run, and how far its steps and its end are from the forecast.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> process = reluflow.forecast(problem)
+    >>> (run,) = flow_beside(process, problem, scales=("1e-10",))
+    >>> run.scale, round(run.trajectory.loss, 6)
+    ('1e-10', 0.087521)
     """
     compared = []
     solver = EventDrivenFlow(rtol=rtol, max_steps=max_steps, ridge=ridge)

@@ -65,6 +65,14 @@ class Jump:
         Neurons that were awake, or woke up, and shrink for ever at the next saddle.
     times, losses
         The loss along the orbit; times count from clock log(1/scale).
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> jump = reluflow.forecast(problem).jumps[0]
+    >>> round(jump.clock, 4), round(jump.loss_before, 4), round(jump.loss_after, 4)
+    (1.3987, 0.31, 0.0875)
     """
 
     clock: float
@@ -118,6 +126,14 @@ class JumpProcess(RowsToFrame):
         Samples that are classified, with a loss that fades for ever, shape (n,).
     levels
         ln|z| of every neuron at the end, in units of log(1/scale); 0 awake, an upper bound where its way is open.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> process = reluflow.forecast(problem)
+    >>> len(process.jumps), process.is_exact, round(process.loss, 6)
+    (1, True, 0.087521)
     """
 
     jumps: tuple[Jump, ...]

@@ -33,6 +33,23 @@ def plot_conditions(diagnosis: Diagnosis) -> Figure:
     A tick, a cross, a question mark or a dot, each in its own colour, says that the condition holds, fails, is
     undecided or speaks of labels of another kind; on the right stands its signed margin, positive inside the
     assumption, or a dash where it has no number.
+
+    Parameters
+    ----------
+    diagnosis
+        From `diagnose`.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> figure = plot_conditions(reluflow.diagnose(reluflow.load("three-points")))
+    >>> any(text.get_text() == "boursier-a5" for text in figure.texts)
+    True
     """
     groups: dict[str, list[Condition]] = {}
     for condition in diagnosis.conditions:

@@ -30,6 +30,22 @@ def plot_dataset(dataset: Dataset) -> Figure:
     pixels in two classes: the mean of each class and their difference. Two inputs and a constant: the inputs.
     Anything else: the two principal axes of the
     centred samples, with the share of the variance each explains.
+
+    Parameters
+    ----------
+    dataset
+        Any dataset.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> plot_dataset(reluflow.load("min-toy")).axes[0].get_xlabel()
+    '$x_1$'
     """
     line = one_input(dataset)
     is_images = dataset.d == IMAGE_SIDE**2 and dataset.is_binary and np.unique(dataset.y).size == 2

@@ -29,6 +29,19 @@ def plot_loss_phases(trajectory: Trajectory, *, reference_loss: float | None = N
         A finished run.
     reference_loss
         Another loss to compare with, such as that of the best linear function, as a dashed line.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> trajectory = reluflow.train(problem, reluflow.EventDrivenFlow(), until=12.0)
+    >>> plot_loss_phases(trajectory).axes[0].get_ylabel()
+    'loss $L$'
     """
     axis = TimeAxis.of(trajectory)
     places = axis.places(trajectory.times, trajectory.log_times)

@@ -56,9 +56,21 @@ def plot_network_function(
     num_points
         Grid points along one axis; over one input the network's own kinks are added, so that its corners are exact.
 
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
     References
     ----------
     Boursier & Flammarion (2024), Figs 2 and 3 [boursier2024].
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> plot_network_function(problem.network, problem.dataset).axes[0].get_title()
+    'three-points (n = 3, d = 2), 20 neurons'
     """
     if dataset.d > 2 and planar_bias(dataset) is None:
         raise InvalidInputError(

@@ -33,15 +33,28 @@ def plot_neuron_directions(
     w, a
         Input weights, shape (m, 2), and output weights, shape (m,).
     dataset
-        Samples in R^2, none of them zero.
+        Samples in the plane, none of them zero.
     largest_norm
         Radius of the outer circle; give the same one to compare several times of one run. By default the largest |w|.
     title
         What moment this is; by default the dataset's name.
 
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
     References
     ----------
     Boursier & Flammarion (2024), Figs 2 and 3 [boursier2024].
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> figure = plot_neuron_directions(problem.network.w, problem.network.a, problem.dataset, title="start")
+    >>> figure.axes[0].name
+    'polar'
     """
     require_plane(dataset, "The polar picture of neurons")
     require_directions(dataset)

@@ -36,7 +36,7 @@ def plot_neuron_frames(
     places
         For each moment, coordinates in the plane, shape (m, 2), scaled so that the largest norm of the run is 1.
     signs
-        For each moment, the signs of a_j.
+        For each moment, the signs of $a_j$.
     titles
         For each moment, its name.
     sample_directions
@@ -46,6 +46,20 @@ def plot_neuron_frames(
     pushes, names
         Of several outputs, for each moment the one that each neuron pushes most, in place of the signs, and the names
         of all.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> places, signs = np.array([[1.0, 0.0], [0.0, 0.5]]), np.array([1.0, -1.0])
+    >>> figure = plot_neuron_frames(
+    ...     [places, places], [signs, signs], ["start", "end"], sample_directions=np.eye(2), plane="the inputs")
+    >>> len(figure.axes)
+    2
     """
     if not len(places) == len(signs) == len(titles) > 0:
         raise InvalidInputError("`places`, `signs` and `titles` must have one entry per moment.")

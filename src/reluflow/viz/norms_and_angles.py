@@ -31,7 +31,7 @@ def plot_norms_and_angles(
     pushes: IntArray | None = None,
     names: Sequence[str] = (),
 ) -> Figure:
-    """Draw |w_j| (logarithmic) and the angle each neuron makes with its own final direction, over time.
+    r"""Draw $|w_j|$ (logarithmic) and the angle each neuron makes with its own final direction, over time.
 
     Parameters
     ----------
@@ -40,13 +40,28 @@ def plot_norms_and_angles(
     times, log_times
         When, shape (T,).
     log_norms
-        ln |w_j|, shape (T, m).
+        $\ln |w_j|$, shape (T, m).
     angles
         Angle with the final direction in degrees, shape (T, m).
     signs
-        Sign of a_j at the end, shape (m,).
+        Sign of $a_j$ at the end, shape (m,).
     pushes, names
         Of several outputs, the one that each neuron pushes most at the end, in place of the sign, and the names of all.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
+    Examples
+    --------
+    >>> import numpy as np, reluflow
+    >>> problem = reluflow.Experiment("three-points", width=2).problem()
+    >>> trajectory = reluflow.train(problem, reluflow.EventDrivenFlow(), until=5.0)
+    >>> times, zeros = np.linspace(0.1, 5.0, 4), np.zeros((4, 2))
+    >>> figure = plot_norms_and_angles(trajectory, times, np.log(times), zeros, zeros, np.array([1.0, -1.0]))
+    >>> figure.axes[0].get_ylabel()
+    '$\\log_{10} |w_j|$'
     """
     axis = TimeAxis.of(trajectory)
     places = axis.places(times, log_times)

@@ -58,11 +58,16 @@ def plot_plane_geometry(dataset: Dataset, loss: AbstractLoss, leak: float = 0.0)
     Parameters
     ----------
     dataset
-        Samples in R^2, none of them zero.
+        Samples in the plane, none of them zero.
     loss
         Gives the forces at h = 0.
     leak
         Negative slope of the activation, in [0, 1].
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
 
     Notes
     -----
@@ -72,6 +77,13 @@ def plot_plane_geometry(dataset: Dataset, loss: AbstractLoss, leak: float = 0.0)
     References
     ----------
     Boursier & Flammarion (2024), Def. 1 and Eq. (7) [boursier2024].
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> figure = plot_plane_geometry(reluflow.load("three-points"), reluflow.SquareLoss())
+    >>> figure.axes[0].name
+    'polar'
     """
     from reluflow.geometry.basins import circle_basins
     from reluflow.geometry.extremal import extremal_vectors

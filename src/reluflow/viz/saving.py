@@ -29,6 +29,21 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
     -------
     Path
         Where it was written.
+
+    Parameters
+    ----------
+    figure
+        A matplotlib figure.
+    path
+        Where to write.
+
+    Examples
+    --------
+    >>> import tempfile, reluflow
+    >>> from reluflow.viz import plot_dataset
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_figure(plot_dataset(reluflow.load("min-toy")), f"{folder}/data.png").name
+    'data.png'
     """
     target = Path(path)
     suffix = target.suffix.lower()

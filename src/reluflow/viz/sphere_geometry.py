@@ -106,16 +106,17 @@ class Hemisphere:
 def plot_sphere_geometry(
     dataset: Dataset, loss: AbstractLoss, leak: float = 0.0, *, view: ArrayLike | None = None
 ) -> Figure:
-    """Draw what decides where neurons align, for samples in three dimensions.
+    r"""Draw what decides where neurons align, for samples in three dimensions.
 
     The two halves of the sphere of directions stand side by side in an equal-area projection. Dashed curves are the
-    samples' great circles <w, x_k> = 0, which bound the activation cones; the shade and the contours are G; markers
+    samples' great circles $\langle w, x_k\rangle = 0$, which bound the activation cones; the shade and the contours
+    are G; markers
     are the extremal vectors at side * D / |D|.
 
     Parameters
     ----------
     dataset
-        Samples in R^3, none of them zero.
+        Samples in three dimensions, none of them zero.
     loss
         Gives the forces at h = 0.
     leak
@@ -123,9 +124,21 @@ def plot_sphere_geometry(
     view
         Centre of the left disc, shape (3,), not zero; by default the direction of the longest extremal vector.
 
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
     References
     ----------
     Boursier & Flammarion (2024), Def. 1 and Eq. (7) [boursier2024].
+
+    Examples
+    --------
+    >>> import numpy as np, reluflow
+    >>> data = reluflow.Dataset(np.eye(3), [1.0, 0.5, -1.0])
+    >>> [axes.get_title() for axes in plot_sphere_geometry(data, reluflow.SquareLoss()).axes][-1]
+    'G'
     """
     from reluflow.geometry.extremal import extremal_vectors
 

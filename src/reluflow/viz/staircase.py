@@ -27,6 +27,18 @@ def plot_staircase(process: JumpProcess, runs: Sequence[FlowAtScale] = ()) -> Fi
         The forecast.
     runs
         The flow at some scales, from `flow_beside`; the title names the dataset of the first.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> plot_staircase(reluflow.forecast(problem)).axes[0].get_xlabel()
+    'time / log(1/scale)'
     """
     last = process.jumps[-1].clock if process.jumps else 1.0
     end = last * (1.0 + _MARGIN) or 1.0

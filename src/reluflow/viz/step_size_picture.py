@@ -38,6 +38,18 @@ def plot_step_size(answer: StepSize) -> Figure:
     ----------
     answer
         From `step_size`.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure; `save_figure` writes it.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=4, scale="1e-2").problem()
+    >>> len(plot_step_size(reluflow.step_size(problem, rates=[0.2])).axes)
+    2
     """
     with house_style():
         figure = new_figure(9.0, 3.9)

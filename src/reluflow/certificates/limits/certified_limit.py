@@ -212,7 +212,8 @@ class LimitIdentified(AbstractStoppingRule):
     kkt
         Largest KKT residual of the solved one.
     smallest_margin
-        Outputs y h must all exceed this before the first attempt; the loss is then below exp(-smallest_margin).
+        Outputs y h must all exceed this before the first attempt; the loss is then below $e^{-m}$ for the smallest
+        margin $m$.
     farthest_margin
         A takeover that is expected beyond this output is not waited for; None: what the method of training follows
         (`AbstractRun.farthest_margin`).

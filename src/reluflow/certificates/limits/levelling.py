@@ -72,6 +72,15 @@ class LevelledOff(AbstractStoppingRule):
     ----------
     rtol
         What may be left of the fall, relative to the loss.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> data = reluflow.Dataset([[2.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, -1.0, 1.0])
+    >>> network = reluflow.Network([[0.3, 0.4], [0.2, -0.4]], [0.5, 0.44721359549995793])
+    >>> problem = reluflow.TrainingProblem(data, reluflow.LogisticLoss(), network)
+    >>> print(reluflow.train(problem, reluflow.CollocationFlow(), until=LevelledOff()).outcome)
+    levelled-off
     """
 
     rtol: float = 1e-6

@@ -45,6 +45,15 @@ class StochasticGradientDescent(AbstractSolver):
     References
     ----------
     Phuong & Lampert (2021), Sec. 5.1 [phuong2021]; fixed output layer: Min et al. (2024), App. A.5, Fig. 13 [min2024].
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> problem = reluflow.Experiment("three-points", width=20).problem()
+    >>> solver = StochasticGradientDescent(lr=0.01, batch=1, epochs=500, seed=0)
+    >>> trajectory = reluflow.train(problem, solver)
+    >>> print(trajectory.outcome, bool(trajectory.loss < 0.31))
+    horizon True
     """
 
     law: ClassVar[Law] = Law.DESCENT

@@ -42,7 +42,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             0.95,
             finding=True,
             why="The mean neurons are aligned by then, a few single neurons only some hundred iterations later.",
-            source="Sec. 4: “all neurons in V_+ (V_-)”",
+            source="Sec. 4: “all neurons in $V_+$ ($V_-$)”",
         ),
         Claim.above(
             "all neurons are aligned when the loss is down by a tenth (smallest cosine of a neuron)",

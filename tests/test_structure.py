@@ -1,4 +1,4 @@
-"""The house itself: import direction, a light front door, one key per paper, no clutter."""
+"""The structure of the repository: import direction, a light import, one key per paper, no clutter."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ GUIDES = sorted((ROOT / "docs").glob("adding-a-*.md"))
 PAPERS = tuple(path.parent.name for path in sorted((ROOT / "src/reluflow/papers").glob("*/paper.py")))
 
 
-def test_every_room_imports_only_from_the_left():
+def test_every_package_imports_only_from_the_left():
     from importlinter.api import read_configuration
     from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
@@ -23,24 +23,24 @@ def test_every_room_imports_only_from_the_left():
     assert status == EXIT_STATUS_SUCCESS, "an import points to the right; run `make lint` to see which"
 
 
-def test_the_columns_told_are_those_checked():
+def test_the_columns_documented_are_those_checked():
     """The lists of packages had fallen behind: no sweep, no laboratory."""
     checked = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
-    told = re.search(r"(arrays, deprecation(?:.*\n)*?.*<- cli)\n", (ROOT / "docs/architecture.md").read_text())[1]
-    columns = [{room.strip() for room in column.split(",")} for column in told.split("<-")]
+    documented = re.search(r"(arrays, deprecation(?:.*\n)*?.*<- cli)\n", (ROOT / "docs/architecture.md").read_text())[1]
+    columns = [{package.strip() for package in column.split(",")} for column in documented.split("<-")]
     assert columns == [set(layer.split(" | ")) for layer in reversed(checked)]
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", *(f"docs/{path.name}" for path in GUIDES)])
 def test_the_files_a_guide_names_are_there(page):
-    """From the root, from a room, or from the folder of a paper; a word in angle brackets stands for any."""
+    """From the root, from a package, or from the folder of a paper; a word in angle brackets stands for any."""
     text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.DOTALL)
     named = {
         *re.findall(r"`([\w<>*/.-]+(?:\.(?:py|md|toml|bib|cff)|/))`", text),
         *re.findall(r"\]\(([\w./-]+)\)", text),
     }
     bases = [ROOT, ROOT / "src/reluflow", ROOT / "tests", (ROOT / page).parent]
-    bases += [ROOT / "src/reluflow" / room / paper for room in ("theory", "papers") for paper in PAPERS]
+    bases += [ROOT / "src/reluflow" / package / paper for package in ("theory", "papers") for paper in PAPERS]
     patterns = {name: re.sub(r"<\w+>|\.\.\.", "*", name).rstrip("/") for name in named - {"utils.py", "_kernels.py"}}
     assert len(patterns) >= 3
     assert [name for name, pattern in patterns.items() if not any(any(base.glob(pattern)) for base in bases)] == []
@@ -121,7 +121,7 @@ def test_paper_keys_in_code_are_in_the_bibliography():
 
 
 @pytest.mark.parametrize("name", ["utils.py", "helpers.py", "common.py", "misc.py"])
-def test_no_room_without_a_subject(name):
+def test_no_module_without_a_subject(name):
     assert not list((ROOT / "src").rglob(name))
 
 
@@ -136,15 +136,15 @@ def test_files_read_in_one_sitting():
 
 
 @pytest.mark.parametrize(
-    "room", ["dynamics", "dynamics/event_driven", "dynamics/collocation", "dynamics/shared", "dynamics/descent"]
+    "package", ["dynamics", "dynamics/event_driven", "dynamics/collocation", "dynamics/shared", "dynamics/descent"]
 )
-def test_the_reading_order_of_a_room_is_that_of_its_imports(room):
+def test_the_reading_order_of_a_package_is_that_of_its_imports(package):
     """Its `__init__` names every file; a file imports, when it is loaded, from those named before it only."""
-    folder = ROOT / "src" / "reluflow" / room
+    folder = ROOT / "src" / "reluflow" / package
     lines = re.findall(r"^- (`[^:]*`):", (folder / "__init__.py").read_text(), flags=re.MULTILINE)
     order = [name for line in lines for name in re.findall(r"`(\w+)`", line)]
     assert sorted(order) == sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
-    package = r"reluflow\." + room.replace("/", r"\.")
+    package = r"reluflow\." + package.replace("/", r"\.")
     for name in order:
         text = (folder / f"{name}.py").read_text()
         known = re.findall(rf"^from {package}\.(\w+) import", text, flags=re.MULTILINE)
