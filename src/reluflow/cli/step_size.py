@@ -17,7 +17,7 @@ from reluflow.errors import InvalidInputError
 if TYPE_CHECKING:
     from reluflow.learning_rates.step_size import StepSize
 
-_WORDS = {True: "yes", False: "no"}
+_WORDS = {True: "yes", False: "no", None: "open"}
 
 
 @click.command()

@@ -35,7 +35,7 @@ class ShareAtLimit:
     @property
     def share(self) -> float:
         """Share of the trials that ended there."""
-        return self.ended_there / self.trials
+        return self.ended_there / self.trials if self.trials else float("nan")
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -74,6 +74,8 @@ def share_at_limit(
     there = diverged = made = 0
     for trial in range(num_trials):
         run = follow_rate(reference, replace(rule, seed=rule.seed + trial), max_seconds=max_seconds)
+        if run.same_limit is None:  # the seconds were spent
+            break
         there, made = there + run.same_limit, made + 1
         diverged += run.outcome is DescentOutcome.DIVERGED
         if is_spent():
