@@ -11,7 +11,7 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.limits.undecided import limit_or_undecided
 from reluflow.learning_rates.gate_history import Departure, first_departure
 from reluflow.learning_rates.reference_flow import ReferenceFlow, follow_flow
-from reluflow.learning_rates.sharpness import sharpness
+from reluflow.learning_rates.sharpness import chatter_at, sharpness
 from reluflow.learning_rates.watched_descent import DescentRule, WatchedDescent
 from reluflow.processor_time import ProcessorTime
 
@@ -142,10 +142,11 @@ def _ending(
         low = onwards.loss if problem.loss.is_classification else problem.objective(limit.network)
         if descent.rule.batch is not None:  # its noise never rests: the flow from there says in whose basin it is
             return DescentOutcome.SETTLED, reference.is_same_limit(limit), loss
-        left = (loss - low) / (problem.objective(problem.network) - low)
-        if left > (_LEARNT if problem.loss.is_classification else _LEFT):
+        fall = problem.objective(problem.network) - low
+        chatter = 0.0 if problem.loss.is_classification else chatter_at(problem, limit.network, descent.rule.lr)
+        if loss - low > (_LEARNT if problem.loss.is_classification else _LEFT) * fall + chatter:
             continue
-        is_there = problem.loss.is_classification or left <= _AT_REST
+        is_there = problem.loss.is_classification or loss - low <= _AT_REST * fall
         if is_there or descent.rule.lr < sharpness(problem, limit.network).stable_below:
             return DescentOutcome.SETTLED, reference.is_same_limit(limit), loss
     return DescentOutcome.OSCILLATES, False, loss

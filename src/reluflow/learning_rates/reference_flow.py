@@ -95,7 +95,7 @@ class ReferenceFlow:
         return [snapshot.network for snapshot in run.snapshots]
 
     def is_same_limit(self, other: CertifiedLimit) -> bool | None:
-        """Whether another run's limit has the same certificate and is the same function; None where there is no limit."""
+        """Whether another run's limit has the same certificate and function; None where there is no limit."""
         if self.limit is None:
             return None
         if other.certificate.kind != self.limit.certificate.kind:

@@ -25,7 +25,7 @@ from reluflow.tables import RowsToFrame, html_table
 Progress = Callable[[float, str], None]
 
 _SHARES = (2.0, 1.2, 0.6, 0.3, 0.15, 0.075, 0.0375)  # default rates, in units of the largest stable one
-_FLOW_SHARE = 0.35  # of the seconds allowed, for the flow; where it has not ended by then its limit is not compared
+_FLOW_SHARE = 0.3  # of the seconds allowed, for the flow; where it has not ended by then its limit is not compared
 _MOST_PRODUCTS = 4e9  # of a neuron's weight and a sample's coordinate that one descent may take: some seconds
 _PLAIN_WORDS = {"local-minimum": "minimum", "global-minimum": "minimum", "max-margin": "max-margin classifier"}
 
@@ -79,7 +79,9 @@ class StepSize(RowsToFrame):
         kind = str(limit.certificate.kind)
         what = _PLAIN_WORDS.get(kind, kind)
         if boundary.up_to is None and boundary.fails_at is None:
-            return "At no learning rate could it be told in the time allowed where descent ends." + self._first_departure()
+            return (
+                "At no learning rate could it be told in the time allowed where descent ends." + self._first_departure()
+            )
         if boundary.up_to is None:
             words = f"At no learning rate that was tried does gradient descent end at the {what} of the flow"
         else:
@@ -249,13 +251,13 @@ def step_size(
     reference = ReferenceFlow.of(problem, horizon=horizon, max_seconds=_FLOW_SHARE * max_seconds)
     tell(0.15, "curvature along the flow")
     num_times = 48 if problem.network.w.size < 1000 else 12
-    along = curvature_along(reference, num_times=num_times, max_seconds=0.3 * allowed.left)
+    along = curvature_along(reference, num_times=num_times, max_seconds=0.2 * allowed.left)
     is_fading = problem.loss.is_classification or reference.limit is None
     end = _fading(along) if is_fading else sharpness(problem, reference.limit.network)
     chosen = sorted(set(rates), reverse=True) or _default_rates(problem, reference.horizon, end, along)
     tell(0.25, "the outputs of the flow")
     moments = np.concatenate([lr * comparison_steps(lr, reference.horizon) for lr in chosen])
-    outputs = reference.outputs_at(moments, max_seconds=0.4 * allowed.left)
+    outputs = reference.outputs_at(moments, max_seconds=0.3 * allowed.left)
     runs: list[FollowedRate] = []
     for at, lr in enumerate(chosen):
         tell(0.3 + 0.4 * at / len(chosen), f"learning rate {lr:.3g}")
