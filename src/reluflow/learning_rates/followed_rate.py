@@ -17,7 +17,10 @@ from reluflow.processor_time import ProcessorTime
 
 NUM_TIMES = 48  # at which the outputs are compared
 _LONGER = (1, 4, 16)  # times the horizon for which a descent that has not come down is followed
-_CHEAP_LONGER = (16, 64)  # where steps cost less than the flow that takes over: nearer to its limit that is short
+_CHEAP_LONGER, _CHEAP_STEPS = (
+    (16, 64),
+    (1_000, 16_000),
+)  # at least so many steps; the same where steps cost less than the flow that takes over: nearer to its limit that is short
 _CHEAP = 5e7  # products of a weight and a coordinate that 16 horizons may take to be cheap
 _AT_ONCE = 2e8  # the same between two looks at the clock
 _LEFT = 1e-5  # share of the fall of its loss that a descent near its limit may have left: the flow has a tenth of it
@@ -125,8 +128,9 @@ def _ending(
     """How descent ends: where it has come down, the flow from there says where that is; whether it can stay there."""
     problem, loss = reference.problem, np.inf
     is_cheap = not problem.loss.is_classification and _CHEAP_LONGER[0] * last * _products(descent) <= _CHEAP
-    for longer in _CHEAP_LONGER if is_cheap else _LONGER:
-        is_in_time = _advance(descent, longer * last, allowed)
+    targets = [max(longer * last, least) for longer, least in zip(_CHEAP_LONGER, _CHEAP_STEPS, strict=True)]
+    for target in targets if is_cheap else [longer * last for longer in _LONGER]:
+        is_in_time = _advance(descent, target, allowed)
         if descent.has_overflowed:
             return DescentOutcome.DIVERGED, False, np.inf
         network = descent.network()

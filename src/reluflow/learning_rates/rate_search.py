@@ -10,6 +10,7 @@ import numpy as np
 from reluflow.errors import InvalidInputError
 
 _CLOSE = 1.02  # ratio of the ends of the bracket at which bisection ends
+_WIDER = 1.6  # ratio of rates by which the search is widened
 _NEARBY = np.geomspace(0.7, 1.4, 12)  # rates around the boundary, relative to it, that tell how ragged it is
 
 
@@ -37,7 +38,7 @@ class RateBoundary:
 
 def find_boundary(
     holds: Callable[[float], bool | None], known: dict[float, bool] | None = None, *, rates: Sequence[float] = (),
-    looks_around: bool = True, is_spent: Callable[[], bool] = bool,
+    looks_around: bool = True, widenings: int = 0, is_spent: Callable[[], bool] = bool,
 ) -> RateBoundary:  # fmt: skip
     """Bracket the boundary by the rates given, narrow it by bisection, and look around it.
 
@@ -51,6 +52,8 @@ def find_boundary(
         Rates to bracket it with.
     looks_around
         Whether to try rates beyond the boundary, where it may hold again.
+    widenings
+        How often a larger rate is asked where all hold, and a smaller one where none does.
     is_spent
         Whether nothing more may be asked.
 
@@ -79,6 +82,10 @@ def find_boundary(
 
     for rate in rates:
         ask(rate)
+    for _ in range(widenings):
+        if not answers or _bracket(answers) is not None or not may_go_on():
+            break
+        ask(max(answers) * _WIDER if any(answers.values()) else min(answers) / _WIDER)
     while (bracket := _bracket(answers)) is not None and bracket[1] / bracket[0] > _CLOSE and may_go_on():
         ask(float(np.sqrt(bracket[0] * bracket[1])))
     if not answers:

@@ -27,6 +27,7 @@ Progress = Callable[[float, str], None]
 _SHARES = (2.0, 1.2, 0.6, 0.3, 0.15, 0.075, 0.0375)  # default rates, in units of the largest stable one
 _FLOW_SHARE = 0.3  # of the seconds allowed, for the flow; where it has not ended by then its limit is not compared
 _MOST_PRODUCTS = 4e9  # of a neuron's weight and a sample's coordinate that one descent may take: some seconds
+_WIDENINGS = 5  # how often rates beyond those given are tried where all of them, or none, end at the limit
 _PLAIN_WORDS = {"local-minimum": "minimum", "global-minimum": "minimum", "max-margin": "max-margin classifier"}
 
 
@@ -276,11 +277,12 @@ def step_size(
     same_limit = find_boundary(
         lambda lr: look_at(lr).same_limit,
         {run.lr: run.same_limit for run in runs if run.same_limit is not None},
+        widenings=_WIDENINGS,
         is_spent=lambda: allowed.is_spent,
     )
     same_gates = find_boundary(
         lambda lr: look_at(lr).same_gates, {lr: run.same_gates for lr, run in followed.items()}, looks_around=False,
-        is_spent=lambda: allowed.is_spent,
+        widenings=_WIDENINGS, is_spent=lambda: allowed.is_spent,
     )  # fmt: skip
     departing = min(((lr, run.departure) for lr, run in followed.items() if run.departure), default=None, key=_rate)
     shares: list[ShareAtLimit] = []
