@@ -123,7 +123,7 @@ def brute_force_limits(problem, rates, horizon):
     """Whether plain descent, written anew and run at all rates at once, stays near the flow's end and is led there.
 
     Sixteen horizons at the rate itself, and 3,000 steps at least, of which the last 50 must stay within 5 % of the
-    labels of the flow's end; then a tenth of the time at a tenth of it, which lets what chatters across a wall come down.
+    labels of the flow's end; then a tenth of the time at a tenth of it: what chatters across a wall comes down.
     """
     end = train(problem, CollocationFlow(rtol=1e-9)).predictions
     X, y, leak, start = problem.dataset.X, problem.dataset.y, problem.network.leak, problem.network.materialized()

@@ -17,10 +17,8 @@ from reluflow.processor_time import ProcessorTime
 
 NUM_TIMES = 48  # at which the outputs are compared
 _LONGER = (1, 4, 16)  # times the horizon for which a descent that has not come down is followed
-_CHEAP_LONGER, _CHEAP_STEPS = (
-    (16, 64),
-    (1_000, 16_000),
-)  # at least so many steps; the same where steps cost less than the flow that takes over: nearer to its limit that is short
+# where steps cost less than the flow that takes over, which has little to do near its limit; so many steps at least
+_CHEAP_LONGER, _CHEAP_STEPS = (16, 64), (1_000, 16_000)
 _CHEAP = 5e7  # products of a weight and a coordinate that 16 horizons may take to be cheap
 _AT_ONCE = 2e8  # the same between two looks at the clock
 _LEFT = 1e-5  # share of the fall of its loss that a descent near its limit may have left: the flow has a tenth of it

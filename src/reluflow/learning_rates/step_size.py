@@ -253,8 +253,8 @@ def step_size(
     tell(0.15, "curvature along the flow")
     num_times = 48 if problem.network.w.size < 1000 else 12
     along = curvature_along(reference, num_times=num_times, max_seconds=0.2 * allowed.left)
-    is_fading = problem.loss.is_classification or reference.limit is None
-    end = _fading(along) if is_fading else sharpness(problem, reference.limit.network)
+    limit = None if problem.loss.is_classification else reference.limit
+    end = _fading(along) if limit is None else sharpness(problem, limit.network)
     chosen = sorted(set(rates), reverse=True) or _default_rates(problem, reference.horizon, end, along)
     tell(0.25, "the outputs of the flow")
     moments = np.concatenate([lr * comparison_steps(lr, reference.horizon) for lr in chosen])
