@@ -9,6 +9,7 @@ from problems import small_problem
 from reluflow import (
     CollocationFlow,
     Dataset,
+    Experiment,
     LogisticLoss,
     Network,
     SquareLoss,
@@ -19,6 +20,7 @@ from reluflow import (
 from reluflow.errors import InvalidInputError
 from reluflow.learning_rates.followed_rate import DescentOutcome, follow_rate
 from reluflow.learning_rates.reference_flow import ReferenceFlow
+from reluflow.learning_rates.sharpness import sharpness
 from reluflow.learning_rates.step_size import step_size
 from reluflow.learning_rates.stochastic import share_at_limit
 from reluflow.learning_rates.watched_descent import DescentRule
@@ -240,6 +242,21 @@ def test_three_points_within_five_seconds():
     answer = step_size(problem)
     assert time.process_time() - began < 5.0
     assert not answer.is_cut_short
+
+
+def test_a_usual_rate_ends_elsewhere_on_the_dataset_of_disagreeing_gates():
+    """What its docstring and docs/step-size.md say, also by descent written anew."""
+    problem = Experiment(data="gate-disagreement", width=2, scale="1e-2", seed=0).problem()
+    reference = ReferenceFlow.of(problem)
+    assert reference.trajectory.slides
+    small, usual = (follow_rate(reference, DescentRule(lr)) for lr in (0.01, 0.1))
+    assert small.same_gates
+    assert small.same_limit
+    assert usual.outcome is DescentOutcome.SETTLED
+    assert usual.same_limit is False
+    assert usual.loss < 0.96 * reference.trajectory.loss  # the other end is a better one
+    assert usual.lr < 0.1 * sharpness(problem, reference.limit.network).stable_below
+    assert not brute_force_limits(problem, np.array([0.1]), 0.1 * reference.horizon)[0]
 
 
 def test_several_classes_are_refused_with_the_way_out():
