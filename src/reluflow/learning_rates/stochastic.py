@@ -54,6 +54,9 @@ class ShareAtLimit:
         """
         what = "gradient descent" if self.rule.batch is None else f"SGD with batches of {self.rule.batch}"
         what += f" with momentum {self.rule.momentum:g}" if self.rule.momentum else ""
+        if self.rule.batch is None:  # nothing is drawn, so that there is one trial
+            ends = "ends at the flow's limit" if self.ended_there else "does not end at the flow's limit"
+            return f"{what[0].upper()}{what[1:]} at learning rate {self.rule.lr:g} {ends}."
         low, high = self.interval
         return (
             f"{what[0].upper()}{what[1:]} at learning rate {self.rule.lr:g} ends at the flow's limit in "
