@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from reluflow.data import Dataset
+from reluflow.data.registry import load
 from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.shared.pull_errors import pull_errors
+from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.boundary.walls import Walls
@@ -107,3 +109,39 @@ def test_errors_of_pulls_follow_the_units_of_the_labels_and_forces_that_fade_hav
     signs = Dataset(problem.dataset.X, np.sign(problem.dataset.y))
     fading = TrainingProblem(signs, LogisticLoss(), problem.network)
     assert not np.any(pull_errors(fading, walls, 30.0 * np.ones(4), 1e-10))
+
+
+def test_a_first_step_whose_squares_overflow_is_not_taken():
+    """Descent with momentum came to a minimum of three points to the last bit; from there the flow gave nan.
+
+    The first step, hundreds of units long, ended at finite numbers whose squares were infinite, and putting the neurons
+    back on their quadric made them nan.
+    """
+    w = [
+        [0.0032561239422878065, -0.031006991681370943],
+        [-0.025850934445737116, -0.03250447878901],
+        [0.0043070051176299345, -0.0005390204945537174],
+        [-0.006477245150621813, 0.21756540284195314],
+        [-0.036825243519539926, -0.029870632039945052],
+        [0.0006161178532337795, -0.07153721912544617],
+        [-0.07768592527173981, 0.7704039305536188],
+        [0.0378027706099966, -0.005591871599505955],
+        [-0.02256619061852838, -0.021143023329704594],
+        [-0.012188101576087327, -0.04456224356080381],
+    ]
+    a = [
+        0.031177489896656956,
+        -0.04153085543379764,
+        -0.0018399825493027244,
+        0.21729875811445207,
+        -0.039023108844378256,
+        -0.07153987224905545,
+        0.7740264919404042,
+        -0.03793058836781145,
+        -0.02811644533317707,
+        0.04619895422194557,
+    ]
+    problem = TrainingProblem(load("three-points"), SquareLoss(), Network(w, a))
+    run = train(problem, EventDrivenFlow(rtol=1e-10), until=Stationary(atol=1e-10))
+    assert run.outcome is Outcome.STATIONARY
+    np.testing.assert_allclose(run.predictions, problem.network.outputs(problem.dataset.X), atol=1e-12)

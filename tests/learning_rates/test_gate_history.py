@@ -113,3 +113,9 @@ def test_a_forged_descent_departs():
         assert first_departure(gates, less, walls, lr=2e-3, until=20.0) is not None
         moved = found._replace(walls=np.where(np.arange(len(found.times)) == place, (found.walls + 1) % 3, found.walls))
         assert first_departure(gates, moved, walls, lr=2e-3, until=20.0) is not None
+
+
+def test_steps_as_large_as_the_time_are_compared_all_the_same():
+    """Eight steps were left out at the end, so that at a rate above an eighth of the time every wall was the same."""
+    assert departs([CROSSES], [], lr=20.0) == Departure(10.0, 4, 1)
+    assert departs([(90.0, 4, 1, CROSSING, 1)], [], lr=20.0) is None

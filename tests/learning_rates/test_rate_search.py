@@ -45,3 +45,17 @@ def test_nothing_is_asked_once_the_time_is_spent():
 def test_no_rate_is_refused():
     with pytest.raises(InvalidInputError, match="`rates` must hold a learning rate"):
         find_boundary(np.isfinite)
+
+
+def test_what_cannot_be_told_ends_the_search():
+    found = find_boundary(lambda rate: None if rate > 0.2 else True, {0.1: True, 1.0: False})
+    assert (found.up_to, found.fails_at) == (0.1, 1.0)
+    nothing = find_boundary(lambda rate: None, rates=[0.1])
+    assert (nothing.up_to, nothing.fails_at) == (None, None)
+
+
+@pytest.mark.parametrize("threshold", [0.02, 5.0])
+def test_the_search_goes_beyond_rates_that_agree(threshold):
+    """Where all rates given ended at the limit, the largest of them was given for the boundary."""
+    found = find_boundary(lambda rate: rate < threshold, rates=[0.1, 1.0], widenings=5)
+    assert threshold / 1.05 <= found.up_to < threshold <= found.fails_at

@@ -1,16 +1,30 @@
 """The whole answer: against closed forms, against brute force, and what it refuses."""
 
+import time
+
 import numpy as np
 import pytest
 
 from problems import small_problem
-from reluflow import CollocationFlow, Dataset, LogisticLoss, Network, SquareLoss, TrainingProblem, train
+from reluflow import (
+    CollocationFlow,
+    Dataset,
+    Experiment,
+    LogisticLoss,
+    Network,
+    SquareLoss,
+    TrainingProblem,
+    balanced_initialization,
+    train,
+)
 from reluflow.errors import InvalidInputError
 from reluflow.learning_rates.followed_rate import DescentOutcome, follow_rate
 from reluflow.learning_rates.reference_flow import ReferenceFlow
+from reluflow.learning_rates.sharpness import sharpness
 from reluflow.learning_rates.step_size import step_size
 from reluflow.learning_rates.stochastic import share_at_limit
 from reluflow.learning_rates.watched_descent import DescentRule
+from reluflow.network import neuron_rng
 
 
 def scalar_problem():
@@ -51,8 +65,8 @@ def test_small_rates_are_of_order_one_and_within_the_bound():
         assert run.same_gates
         assert run.same_limit
         assert run.outcome is DescentOutcome.SETTLED
-        for time, distance in zip(run.times, run.distances, strict=True):
-            assert distance <= 1.1 * run.lr * answer.along.bound_at(time) + 1e-9
+        for at, distance in zip(run.times, run.distances, strict=True):
+            assert distance <= 1.1 * run.lr * answer.along.bound_at(at) + 1e-9
     orders = [run.order for run in answer.runs[:2]]  # each depends on where within a step a wall is met
     assert np.mean(orders) == pytest.approx(1.0, abs=0.1)
 
@@ -108,47 +122,141 @@ def test_a_scale_beyond_doubles_is_refused_in_a_sentence():
 
 
 def brute_force_limits(problem, rates, horizon):
-    """Whether plain descent, written anew, comes to the function that the flow ends at."""
-    end = train(problem, CollocationFlow(rtol=1e-9)).predictions
-    X, y, leak = problem.dataset.X, problem.dataset.y, problem.network.leak
-    found = {}
-    for lr in rates:
-        w, a = problem.network.materialized().w.copy(), problem.network.materialized().a.copy()
-        for _ in range(int(6.0 * horizon / lr)):
-            z = w @ X.T
-            slopes = np.where(z > 0.0, 1.0, leak)
-            force = (y - a @ (slopes * z)) / len(y)
-            pull = (slopes * force) @ X
-            w, a = w + lr * a[:, None] * pull, a + lr * np.einsum("jd,jd->j", w, pull)
-            if not np.all(np.abs(a) < 1e8):
-                break
-        z = w @ X.T
-        found[lr] = bool(np.max(np.abs(a @ np.where(z > 0.0, z, leak * z) - end)) < 1e-3 * np.max(np.abs(y)))
-    return found
+    """Whether plain descent, written anew and run at all rates at once, stays near the flow's end and is led there.
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(30))
-def test_agrees_with_brute_force(seed):
-    """Descent at many rates on a logarithmic grid, by other code, ends where ours says.
-
-    Brute force goes by outputs after six times the horizon alone: one rate of the grid, at which it is not there yet or
-    its tolerance cannot tell, may differ.
+    Sixteen horizons at the rate itself, and 3,000 steps at least, of which the last 50 must stay within 5 % of the
+    labels of the flow's end; then a tenth of the time at a tenth of it: what chatters across a wall comes down.
     """
+    end = train(problem, CollocationFlow(rtol=1e-9)).predictions
+    X, y, leak, start = problem.dataset.X, problem.dataset.y, problem.network.leak, problem.network.materialized()
+    size = np.max(np.abs(y))
+    w, a = np.tile(start.w, (len(rates), 1, 1)), np.tile(start.a, (len(rates), 1))
+    stays = np.ones(len(rates), dtype=bool)
+    lengths = np.maximum((16.0 * horizon / rates).astype(int), 3_000)
+    for share in (1.0, 0.1):
+        for step in range(lengths.max()):
+            moving = np.flatnonzero((step < lengths) & stays)  # the largest rates are done first
+            if not len(moving):
+                break
+            now_w, now_a = w[moving], a[moving]
+            z = now_w @ X.T
+            slopes = np.where(z > 0.0, 1.0, leak)
+            outputs = np.einsum("rj,rjk->rk", now_a, slopes * z)
+            off = np.max(np.abs(outputs - end), axis=1)
+            if share == 1.0:
+                stays[moving[(lengths[moving] - step <= 50) & ~(off < 0.05 * size)]] = False
+            stays[moving[~(off < 1e6)]] = False
+            pull = (slopes * ((y - outputs) / len(y))[:, None, :]) @ X
+            rate = share * rates[moving]
+            w[moving] = now_w + (rate[:, None] * now_a)[:, :, None] * pull
+            a[moving] = now_a + rate[:, None] * np.einsum("rjd,rjd->rj", now_w, pull)
+    z = w @ X.T
+    outputs = np.einsum("rj,rjk->rk", a, np.where(z > 0.0, z, leak * z))
+    return stays & (np.max(np.abs(outputs - end), axis=1) < 2e-3 * size)
+
+
+STIFF = (15, 16, 17, 26)  # flows so long, in units of the largest stable step, that brute force takes minutes
+
+
+def random_regression(seed):
+    """A few samples, four neurons of middling size, ReLU or leaky."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(2, 5)), int(rng.integers(1, 4))
     data = Dataset(rng.standard_normal((n, d)), rng.standard_normal(n), task="regression")
     leak = float(rng.choice([0.0, 0.3]))
     network = Network(0.3 * rng.standard_normal((4, d)), 0.3 * rng.standard_normal(4), leak=leak)
-    problem = TrainingProblem(data, SquareLoss(), network)
-    answer = step_size(problem, max_seconds=60.0)
+    return TrainingProblem(data, SquareLoss(), network)
+
+
+def assert_agrees_with_brute_force(problem, num_rates, lowest):
+    """At all but a few rates, at which the time or 2e-3 of the labels cannot tell, both end at the same place."""
+    answer = step_size(problem)
     unit = answer.stable_below if np.isfinite(answer.stable_below) else 1.0
-    rates = np.geomspace(0.05, 3.0, 16) * unit
+    rates = np.geomspace(lowest, 3.0, num_rates) * unit
     found = brute_force_limits(problem, rates, answer.reference.horizon)
-    ours = {lr: follow_rate(answer.reference, DescentRule(float(lr))).same_limit for lr in rates}
-    assert sum(found[lr] != ours[lr] for lr in rates) <= 1
+    ours = np.array([follow_rate(answer.reference, DescentRule(float(lr))).same_limit for lr in rates])
+    assert np.sum(found != ours) <= max(1, num_rates // 50), rates[found != ours] / unit
     if answer.same_limit.up_to is not None:
-        assert np.mean([found[lr] for lr in rates if lr <= answer.same_limit.up_to] or [True]) >= 0.9
+        assert np.mean(found[rates <= answer.same_limit.up_to]) >= 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [seed for seed in range(34) if seed not in STIFF])
+def test_agrees_with_brute_force(seed):
+    """Descent at 200 rates on a logarithmic grid, by other code, ends where ours says."""
+    assert_agrees_with_brute_force(random_regression(seed), 200, 0.15)
+
+
+@pytest.mark.parametrize("seed", [2, 12])
+def test_agrees_with_brute_force_at_a_few_rates(seed):
+    assert_agrees_with_brute_force(random_regression(seed), 12, 0.4)
+
+
+def test_descent_that_chatters_along_a_wall_is_at_the_limit():
+    """The flow ends with a neuron sliding along a wall; descent chatters across it for ever.
+
+    The height of its loss above the limit, which is of the order of the rate, was taken for an oscillation, so that no
+    rate, however small, ended at the limit.
+    """
+    X = [[-3.1, 1.0], [0.1, 1.3], [0.4, 1.8], [0.0, -0.5], [0.6, 0.4]]
+    data = Dataset(X, [-0.4, -0.2, 0.7, 0.7, -0.5], task="regression")
+    network = balanced_initialization(data, width=2, scale=0.1, rng=neuron_rng(0))
+    reference = ReferenceFlow.of(TrainingProblem(data, SquareLoss(), network))
+    assert reference.trajectory.slides
+    for lr in (0.02, 0.1):
+        run = follow_rate(reference, DescentRule(lr))
+        assert run.outcome is DescentOutcome.SETTLED
+        assert run.same_limit
+    assert not follow_rate(reference, DescentRule(5.0)).same_limit
+
+
+def test_a_flow_that_was_cut_short_leaves_limits_open():
+    """On 569 samples the flow took all the time, its end was called `not-stationary`, and no rate ended there."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    data = Dataset(X, np.where(X[:, 0] + 0.8 * rng.standard_normal(60) > 0.0, 1.0, -1.0))
+    network = Network(0.1 * rng.standard_normal((10, 4)), 0.1 * rng.standard_normal(10))
+    answer = step_size(TrainingProblem(data, LogisticLoss(), network), max_seconds=0.6)
+    assert answer.reference.limit is None
+    assert np.isfinite(answer.reference.horizon)
+    assert answer.is_cut_short
+    assert answer.as_json()["limit"] is None
+    assert all(run.same_limit is None for run in answer.runs)
+    assert answer.same_limit.up_to is None
+    assert "limits are not compared" in answer.sentence()
+
+
+def test_classes_that_overlap_are_compared_up_to_where_the_loss_levels_off():
+    """The horizon was the time at which 1 % of the first loss is left, which never came: it was 6e307."""
+    data = Dataset([[1.0, 0.0], [1.0, 0.05], [-1.0, 0.3], [0.98, 0.02]], [1, 1, -1, -1])
+    network = Network(0.3 * np.array([[1.0, 0.2], [-1.0, 0.4], [0.3, -1.0]]), np.array([0.3, -0.3, 0.2]))
+    reference = ReferenceFlow.of(TrainingProblem(data, LogisticLoss(), network), max_seconds=20.0)
+    assert reference.horizon < 1e5
+
+
+def test_three_points_within_five_seconds():
+    """It took eight: far from the limit the flow that takes over from descent has hundreds of steps to do."""
+    problem = small_problem(width=20, scale=1e-2, seed=0)
+    step_size(problem, rates=[0.1])
+    began = time.process_time()
+    answer = step_size(problem)
+    assert time.process_time() - began < 5.0
+    assert not answer.is_cut_short
+
+
+def test_a_usual_rate_ends_elsewhere_on_the_dataset_of_disagreeing_gates():
+    """What its docstring and docs/step-size.md say, also by descent written anew."""
+    problem = Experiment(data="gate-disagreement", width=2, scale="1e-2", seed=0).problem()
+    reference = ReferenceFlow.of(problem)
+    assert reference.trajectory.slides
+    small, usual = (follow_rate(reference, DescentRule(lr)) for lr in (0.01, 0.1))
+    assert small.same_gates
+    assert small.same_limit
+    assert usual.outcome is DescentOutcome.SETTLED
+    assert usual.same_limit is False
+    assert usual.loss < 0.96 * reference.trajectory.loss  # the other end is a better one
+    assert usual.lr < 0.1 * sharpness(problem, reference.limit.network).stable_below
+    assert not brute_force_limits(problem, np.array([0.1]), 0.1 * reference.horizon)[0]
 
 
 def test_several_classes_are_refused_with_the_way_out():

@@ -17,7 +17,7 @@ from reluflow.errors import InvalidInputError
 if TYPE_CHECKING:
     from reluflow.learning_rates.step_size import StepSize
 
-_WORDS = {True: "yes", False: "no"}
+_WORDS = {True: "yes", False: "no", None: "open"}
 
 
 @click.command()
@@ -28,6 +28,7 @@ _WORDS = {True: "yes", False: "no"}
 @click.option("--momentum", type=float, default=0.0, help="Also judge descent with this momentum at every rate.")
 @click.option("--trials", type=click.IntRange(min=1), default=20, help="Seeds of SGD with --batch.")
 @path_option("--picture", "FILE", "Draw the distances rate by rate and the sharpness along the flow.")
+@path_option("--out", "DIR", "Write the picture and the table of rates there.")
 @max_seconds_option()
 @json_option
 def command(
@@ -39,6 +40,7 @@ def command(
     momentum: float,
     trials: int,
     picture: Path | None,
+    out: Path | None,
     max_seconds: float,
     json: bool,
 ) -> None:
@@ -66,15 +68,30 @@ def command(
             max_seconds=max_seconds,
             progress=lambda share, words: on_stage(words),
         )
-        if picture is not None:
-            from reluflow.viz.saving import save_figure
-            from reluflow.viz.step_size_picture import plot_step_size
-
-            save_figure(plot_step_size(answer), picture)
+        files = _written(answer, picture, out)
     if json:
-        print_json({**answer.as_json(), "notes": reading.sentences()})
+        print_json({**answer.as_json(), "notes": reading.sentences(), "files": [str(file) for file in files]})
         return
     _print(answer)
+    for file in files:
+        print(f"Written: {file}")
+
+
+def _written(answer: StepSize, picture: Path | None, out: Path | None) -> list[Path]:
+    """Draw the picture and write the table where they were asked for."""
+    files = []
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        answer.to_frame().to_csv(out / "step-size.csv", index=False)
+        files.append(out / "step-size.csv")
+    pictures = [path for path in (picture, None if out is None else out / "step-size.png") if path is not None]
+    if pictures:
+        from reluflow.viz.saving import save_figure
+        from reluflow.viz.step_size_picture import plot_step_size
+
+        for path in pictures:
+            save_figure(plot_step_size(answer), path)
+    return [*files, *pictures]
 
 
 def _rates(text: str) -> list[float]:

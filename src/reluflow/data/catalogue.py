@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from reluflow.data import samplers
+from reluflow.data import families, samplers
 from reluflow.data.dataset import Dataset, Task
 from reluflow.data.registered import DatasetParameter, RegisteredDataset, SuggestedSettings, size_parameters
 
@@ -83,4 +83,15 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         settings=SuggestedSettings("square", leak=None),
     ),
     _sampled("random-labels", 50, 10, "Gaussian inputs, fair random labels", _random_labels, size_parameters(50, 10)),
+    RegisteredDataset(
+        "gate-disagreement",
+        5,
+        2,
+        "two neurons end elsewhere under descent than under the flow",
+        families.gate_disagreement,
+        (),
+        task=Task.REGRESSION,
+        paper="general",
+        settings=SuggestedSettings("square", leak=None),
+    ),
 )

@@ -45,3 +45,25 @@ def three_point_angle(*, angle: float = 87.0, low: float = 0.05, tilt: float = 0
         name="three-point-angle",
         provenance=f"V of three points under {angle:g} degrees; near 90 in the box of [boursier2024], Assumption 3",
     )
+
+
+def gate_disagreement() -> Dataset:
+    """Five points in the plane on which two neurons meet other walls under descent than under the flow.
+
+    With `width=2, scale=1e-2, seed=0`, square loss and ReLU a neuron of the flow slides along the wall of sample 2 for
+    a while and ends tiny. Descent at rates above 0.012, a hundredth of what is stable at the limit, chatters along that
+    wall and loses |a| = |w|, which keeps the sign of an output weight; it turns, and the neuron grows.
+    Such data are rare: at a tenth of the stable rate the limits differed for 2 of 82 sets of Gaussian points.
+
+    Examples
+    --------
+    >>> gate_disagreement().n
+    5
+    """
+    return Dataset(
+        [[1.2, 1.4], [0.3, 0.4], [-0.5, -0.9], [-0.9, -1.0], [0.9, -0.1]],
+        [0.1, -0.6, -1.1, -1.2, -0.8],
+        task=Task.REGRESSION,
+        name="gate-disagreement",
+        provenance="general; one of 82 draws of Gaussian points and labels, rounded to tenths",
+    )

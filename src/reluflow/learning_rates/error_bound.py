@@ -14,6 +14,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.learning_rates.reference_flow import ReferenceFlow
 from reluflow.learning_rates.sharpness import Hessian
+from reluflow.processor_time import ProcessorTime
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,20 +41,26 @@ class AlongTheFlow:
         return float(np.interp(time, self.times, self.bound))
 
 
-def curvature_along(reference: ReferenceFlow, *, num_times: int = 48) -> AlongTheFlow:
-    """Measure the Hessian along the flow up to the horizon of the comparison."""
+def curvature_along(reference: ReferenceFlow, *, num_times: int = 48, max_seconds: float = np.inf) -> AlongTheFlow:
+    """Measure the Hessian along the flow up to the horizon of the comparison, or as far as the seconds last."""
+    allowed = ProcessorTime(max_seconds)
     end = reference.horizon
     late = np.linspace(0.0, end, num_times // 2)
     times = np.unique(np.concatenate([late, np.geomspace(end * 1e-3, end, num_times // 2)]))
-    networks = reference.snapshots_at(times)
-    times = times[: len(networks)]
-    found = np.array([_numbers(Hessian(reference.problem, network)) for network in networks])
-    smallest, largest, source, reach = found.T
+    networks = reference.snapshots_at(times, max_seconds=0.5 * max_seconds)
+    measured = []
+    for network in networks:
+        measured.append(_numbers(Hessian(reference.problem, network)))
+        if allowed.is_spent:
+            break
+    times = times[: len(measured)]
+    smallest, largest, source, reach = np.array(measured).T
     parameters = np.zeros(len(times))  # bound of |e| / lr
     for at in range(1, len(times)):
         span = times[at] - times[at - 1]
-        growth = np.exp(np.clip(-0.5 * span * (smallest[at] + smallest[at - 1]), -700.0, 700.0))
-        parameters[at] = growth * (parameters[at - 1] + 0.25 * span * source[at - 1]) + 0.25 * span * source[at]
+        with np.errstate(over="ignore"):  # beyond doubles the bound is infinite: it says nothing there
+            growth = np.exp(-0.5 * span * (smallest[at] + smallest[at - 1]))
+            parameters[at] = growth * (parameters[at - 1] + 0.25 * span * source[at - 1]) + 0.25 * span * source[at]
     return AlongTheFlow(times, largest, smallest, reach * parameters)
 
 

@@ -21,6 +21,7 @@ from reluflow.network import Network
 
 SHORT = 8.0  # steps that a slide must last to be seen by descent
 _LATE = 0.05  # of the time: an event so close to the end of the comparison may come after it in the other run
+_LATEST = 0.25  # of the time that is left out so at most, however large the step
 _KINDS = {
     EventKind.REFRACTION: CROSSING,
     EventKind.DEATH: CROSSING,
@@ -132,7 +133,7 @@ def _without_short_slides(meetings: list[_Meeting], lr: float) -> list[_Meeting]
 
 def _difference(flow: list[_Meeting], descent: list[_Meeting], lr: float, until: float) -> tuple[float, int] | None:
     """Time and wall of the first difference of one neuron's events."""
-    late = until - max(_LATE * until, SHORT * lr)
+    late = until - max(_LATE * until, min(SHORT * lr, _LATEST * until))
     found: list[tuple[float, int]] = []
     times: dict[int, list[tuple[float, float]]] = {}  # of each wall: the events that both have
     for wall in {meeting.wall for meeting in (*flow, *descent)}:

@@ -10,6 +10,7 @@ import numpy as np
 from reluflow.errors import InvalidInputError
 
 _CLOSE = 1.02  # ratio of the ends of the bracket at which bisection ends
+_WIDER = 1.6  # ratio of rates by which the search is widened
 _NEARBY = np.geomspace(0.7, 1.4, 12)  # rates around the boundary, relative to it, that tell how ragged it is
 
 
@@ -22,11 +23,11 @@ class RateBoundary:
     up_to
         The largest rate tried at which it holds, with all smaller ones that were tried; None if it holds at none.
     fails_at
-        The smallest rate tried at which it does not; None if it holds at all.
+        The smallest rate tried at which it does not; None if it holds at all, or none could be judged.
     is_ragged
         Whether it holds again at a larger rate near by.
     share_above
-        Share of the rates tried up to 1.4 times `up_to` beyond it at which it holds all the same.
+        Share of the rates tried beyond `fails_at`, up to 1.5 times `up_to`, at which it holds all the same.
     """
 
     up_to: float | None
@@ -36,21 +37,23 @@ class RateBoundary:
 
 
 def find_boundary(
-    holds: Callable[[float], bool], known: dict[float, bool] | None = None, *, rates: Sequence[float] = (),
-    looks_around: bool = True, is_spent: Callable[[], bool] = bool,
+    holds: Callable[[float], bool | None], known: dict[float, bool] | None = None, *, rates: Sequence[float] = (),
+    looks_around: bool = True, widenings: int = 0, is_spent: Callable[[], bool] = bool,
 ) -> RateBoundary:  # fmt: skip
     """Bracket the boundary by the rates given, narrow it by bisection, and look around it.
 
     Parameters
     ----------
     holds
-        Judges one rate; each is asked once.
+        Judges one rate; each is asked once. None, where it cannot be told, ends the search.
     known
         What has been judged before; what is judged here is added.
     rates
         Rates to bracket it with.
     looks_around
         Whether to try rates beyond the boundary, where it may hold again.
+    widenings
+        How often a larger rate is asked where all hold, and a smaller one where none does.
     is_spent
         Whether nothing more may be asked.
 
@@ -61,24 +64,38 @@ def find_boundary(
     (0.3, False)
     """
     answers = {} if known is None else known
-    if not rates and not answers:
+    if not rates and known is None:
         raise InvalidInputError("`rates` must hold a learning rate to begin with, got none.")
+    is_open = False
 
-    def ask(rate: float) -> bool:
-        if rate not in answers:
-            answers[rate] = holds(rate)
-        return answers[rate]
+    def ask(rate: float) -> None:
+        nonlocal is_open
+        if rate not in answers and not is_open:
+            answer = holds(rate)
+            if answer is None:
+                is_open = True
+            else:
+                answers[rate] = answer
+
+    def may_go_on() -> bool:
+        return not is_open and not is_spent()
 
     for rate in rates:
         ask(rate)
-    while (bracket := _bracket(answers)) is not None and bracket[1] / bracket[0] > _CLOSE and not is_spent():
+    for _ in range(widenings):
+        if not answers or _bracket(answers) is not None or not may_go_on():
+            break
+        ask(max(answers) * _WIDER if any(answers.values()) else min(answers) / _WIDER)
+    while (bracket := _bracket(answers)) is not None and bracket[1] / bracket[0] > _CLOSE and may_go_on():
         ask(float(np.sqrt(bracket[0] * bracket[1])))
+    if not answers:
+        return RateBoundary(None, None)
     if bracket is None:
         has_any = any(answers.values())
         return RateBoundary(max(answers) if has_any else None, None if has_any else min(answers))
     if looks_around:
         for factor in _NEARBY:
-            if not is_spent():
+            if may_go_on():
                 ask(float(bracket[0] * factor))
     low, high = _bracket(answers) or (None, min(answers))
     top = 1.5 * (low if low is not None else high)

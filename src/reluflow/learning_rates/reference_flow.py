@@ -23,7 +23,8 @@ from reluflow.learning_rates.watched_descent import GateEvents
 from reluflow.network import Network
 
 _SETTLED = 1e-6  # share of its fall that the loss of a regression has left where the comparison ends
-_LEARNT = 1e-2  # share of its first loss that a classifier has left there; its direction is followed by the flow
+_LEARNT = 1e-2  # the same of a classifier, whose direction is followed by the flow
+_CUT_SHORT = 3  # of a flow that was cut short the first part of so many, by steps, is compared: it is run again twice
 _SAME_FUNCTION = 1e-5  # largest distance of the outputs of one limit from those of another, relative to their size
 _SAME_DIRECTION = 1e-3  # the same of normalised outputs of two directions, which runs come to like 1/log t
 
@@ -46,7 +47,7 @@ class ReferenceFlow:
     trajectory
         The run.
     limit
-        What its end is.
+        What its end is; None where the run was cut short, so that there is no end to compare with.
     solver
         Its method.
     horizon
@@ -56,7 +57,7 @@ class ReferenceFlow:
     """
 
     trajectory: Trajectory
-    limit: CertifiedLimit
+    limit: CertifiedLimit | None
     solver: AbstractSolver
     horizon: float
     walls: Walls
@@ -72,27 +73,31 @@ class ReferenceFlow:
         walls = Walls.of(problem.dataset.X)
         gates = gates_of_flow(trajectory.events, walls, trajectory.network)
         end = _come_down(trajectory) if horizon is None else min(horizon, trajectory.time)
-        return cls(trajectory, limit_or_undecided(trajectory), solver, end, walls, gates)
+        limit = limit_or_undecided(trajectory) if not trajectory.outcome.is_cut_short else None
+        return cls(trajectory, limit, solver, end, walls, gates)
 
     @property
     def problem(self) -> TrainingProblem:
         """What is trained."""
         return self.trajectory.problem
 
-    def outputs_at(self, times: FloatArray) -> dict[float, FloatArray]:
-        """h(x_k) of the flow at some times, by a run of its own."""
+    def outputs_at(self, times: FloatArray, *, max_seconds: float = np.inf) -> dict[float, FloatArray]:
+        """h(x_k) of the flow at some times, by a run of its own; the last ones are missing where it took too long."""
         wanted = np.unique(times)
         keep = Keep(times=wanted, measure=_outputs)
-        run = train(self.problem, self.solver, until=AtTime(float(wanted[-1])), keep=keep)
+        run = train(self.problem, self.solver, until=AtTime(float(wanted[-1])), keep=keep, max_seconds=max_seconds)
         return dict(zip(wanted.tolist(), run.measured, strict=False))
 
-    def snapshots_at(self, times: FloatArray) -> list[Network]:
-        """The network of the flow at some times, in order."""
-        run = train(self.problem, self.solver, until=AtTime(float(np.max(times))), times=times)
+    def snapshots_at(self, times: FloatArray, *, max_seconds: float = np.inf) -> list[Network]:
+        """The network of the flow at some times, in order; the last ones are missing where it took too long."""
+        until = AtTime(float(np.max(times)))
+        run = train(self.problem, self.solver, until=until, times=times, max_seconds=max_seconds)
         return [snapshot.network for snapshot in run.snapshots]
 
-    def is_same_limit(self, other: CertifiedLimit) -> bool:
-        """Whether another run's limit has the same certificate and is the same function on the data."""
+    def is_same_limit(self, other: CertifiedLimit) -> bool | None:
+        """Whether another run's limit has the same certificate and function; None where there is no limit."""
+        if self.limit is None:
+            return None
         if other.certificate.kind != self.limit.certificate.kind:
             return False
         if tuple(other.certificate.ignored) != tuple(self.limit.certificate.ignored):
@@ -121,10 +126,12 @@ def _outputs(run: AbstractRun) -> FloatArray:
 
 
 def _come_down(trajectory: Trajectory) -> float:
-    """The time at which almost all of the fall of the loss is over; for classifiers, almost all of the loss."""
+    """The time at which almost all of the fall of the loss is over, or the first part of a run that was cut short."""
     losses, times = trajectory.losses, trajectory.times
-    low = 0.0 if trajectory.problem.loss.is_classification else trajectory.loss
     share = _LEARNT if trajectory.problem.loss.is_classification else _SETTLED
-    above = np.flatnonzero(losses - low > share * (losses[0] - low))
+    above = np.flatnonzero(losses - trajectory.loss > share * (losses[0] - trajectory.loss))
     last = min(int(above[-1]) + 1, len(times) - 1) if len(above) else len(times) - 1
-    return float(times[last]) if np.isfinite(times[last]) else float(times[np.isfinite(times)][-1])
+    if trajectory.outcome.is_cut_short:
+        last = max(min(last, len(times) // _CUT_SHORT), 1)
+    finite = times[: last + 1][np.isfinite(times[: last + 1])]
+    return float(finite[-1])

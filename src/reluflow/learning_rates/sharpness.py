@@ -198,6 +198,20 @@ def sharpness(problem: TrainingProblem, network: Network | None = None) -> Sharp
     return Sharpness(max(highs), min(lows), len(ends), is_exact=pieces.all_exist)
 
 
+def chatter_at(problem: TrainingProblem, network: Network, lr: float) -> float:
+    """How much higher than at a limit on walls the loss of a descent may be that chatters across them, to first order.
+
+    A step moves the pre-activation of a neuron on the wall of sample k by at most lr |a| |f_k| |x_k|^2, f_k the force
+    with which the sample pulls; the output by |a| times that, and the loss by |f_k| times the output.
+    """
+    at, X = network.materialized(), problem.dataset.X
+    walls = Walls.of(X)
+    is_on = _is_on_wall(at, walls)[:, walls.wall_of_sample] & (walls.orientation != 0)  # (m, n)
+    forces = problem.loss.forces(at.outputs(X), problem.dataset.y)
+    heights = forces**2 * np.einsum("kd,kd->k", X, X)
+    return float(lr * np.sum(at.weight[:, None] * at.a[:, None] ** 2 * np.where(is_on, heights, 0.0)))
+
+
 def _slopes(network: Network, X: FloatArray) -> FloatArray:
     return np.where(network.pre_activations(X) > 0.0, 1.0, network.leak)
 

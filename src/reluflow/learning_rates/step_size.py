@@ -25,7 +25,9 @@ from reluflow.tables import RowsToFrame, html_table
 Progress = Callable[[float, str], None]
 
 _SHARES = (2.0, 1.2, 0.6, 0.3, 0.15, 0.075, 0.0375)  # default rates, in units of the largest stable one
+_FLOW_SHARE = 0.3  # of the seconds allowed, for the flow; where it has not ended by then its limit is not compared
 _MOST_PRODUCTS = 4e9  # of a neuron's weight and a sample's coordinate that one descent may take: some seconds
+_WIDENINGS = 5  # how often rates beyond those given are tried where all of them, or none, end at the limit
 _PLAIN_WORDS = {"local-minimum": "minimum", "global-minimum": "minimum", "max-margin": "max-margin classifier"}
 
 
@@ -45,8 +47,9 @@ class StepSize(RowsToFrame):
         Descent at some learning rates, the largest first.
     same_gates, same_limit
         Up to which rate descent meets the same walls in the same order; up to which it ends at the same limit.
-    departing
-        The smallest rate tried at which it met other walls, and where; None if there was none.
+    departing, departing_ends_there
+        The smallest rate tried at which it met other walls, and where; None if there was none. Whether it ended at the
+        flow's limit all the same; None where that is open.
     shares
         How often SGD, or descent with momentum, ends at the limit, where that was asked for.
     is_cut_short
@@ -60,6 +63,7 @@ class StepSize(RowsToFrame):
     same_gates: RateBoundary
     same_limit: RateBoundary
     departing: tuple[float, Departure] | None
+    departing_ends_there: bool | None = None
     shares: tuple[ShareAtLimit, ...] = ()
     is_cut_short: bool = False
 
@@ -70,8 +74,15 @@ class StepSize(RowsToFrame):
 
     def sentence(self) -> str:
         """The answer in one or two sentences."""
-        boundary, kind = self.same_limit, str(self.reference.limit.certificate.kind)
+        boundary, limit = self.same_limit, self.reference.limit
+        if limit is None:
+            return self._without_limit() + self._first_departure()
+        kind = str(limit.certificate.kind)
         what = _PLAIN_WORDS.get(kind, kind)
+        if boundary.up_to is None and boundary.fails_at is None:
+            return (
+                "At no learning rate could it be told in the time allowed where descent ends." + self._first_departure()
+            )
         if boundary.up_to is None:
             words = f"At no learning rate that was tried does gradient descent end at the {what} of the flow"
         else:
@@ -90,15 +101,34 @@ class StepSize(RowsToFrame):
                 f" The boundary is ragged: of the rates tried up to half as large again, {boundary.share_above:.0%} "
                 "end there too."
             )
-        if self.departing is not None:
-            lr, place = self.departing
-            matters = next((run.same_limit for run in self.runs if run.lr == lr), None)
-            effect = "" if matters is None else (", and ends there all the same" if matters else ", and ends elsewhere")
-            words += (
-                f" At {lr:.3g} neuron {place.neuron} first departs from the flow at the activation boundary of sample "
-                f"{place.sample}, at t = {place.time:.4g}{effect}."
-            )
+        words += self._first_departure()
         return words + (" The time allowed was spent before the boundaries were narrowed down." * self.is_cut_short)
+
+    def _without_limit(self) -> str:
+        """What is known where the flow was cut short."""
+        flow = self.reference.trajectory
+        words = (
+            f"The flow was not at its end when its share of the time was spent (t = {flow.time:.4g}, loss "
+            f"{flow.loss:.4g}), so that limits are not compared."
+        )
+        near = min(self.runs, key=lambda run: run.largest_distance, default=None)
+        if near is not None and np.isfinite(near.largest_distance) and len(near.times):
+            words += (
+                f" Up to t = {near.times[-1]:.4g} the outputs of descent at {near.lr:.3g} stay within "
+                f"{near.largest_distance:.3g} of the flow's."
+            )
+        return words
+
+    def _first_departure(self) -> str:
+        """Where the smallest rate that meets other walls first does, and whether it mattered."""
+        if self.departing is None:
+            return ""
+        (lr, place), matters = self.departing, self.departing_ends_there
+        effect = "" if matters is None else (", and ends there all the same" if matters else ", and ends elsewhere")
+        return (
+            f" At {lr:.3g} neuron {place.neuron} first departs from the flow at the activation boundary of sample "
+            f"{place.sample}, at t = {place.time:.4g}{effect}."
+        )
 
     def table(self) -> list[dict[str, Any]]:
         """One row per learning rate."""
@@ -121,6 +151,7 @@ class StepSize(RowsToFrame):
         if self.departing is not None:
             lr, place = self.departing
             first = {"lr": lr, "time": place.time, "neuron": place.neuron, "sample": place.sample}
+        limit = self.reference.limit
         return {
             "sharpness": self.sharpness.largest,
             "stable_below": self.stable_below,
@@ -131,8 +162,8 @@ class StepSize(RowsToFrame):
                 row | {"curve": {"t": run.times, "distance": run.distances}, "loss": run.loss}
                 for row, run in zip(self.table(), self.runs, strict=True)
             ],
-            "limit": str(self.reference.limit.certificate.kind),
-            "proof": self.reference.limit.is_proof,
+            "limit": None if limit is None else str(limit.certificate.kind),
+            "proof": limit is not None and limit.is_proof,
             "horizon": self.reference.horizon,
             "boundary": {
                 "fails_at": self.same_limit.fails_at,
@@ -218,17 +249,21 @@ def step_size(
     materialized(problem.network)  # refuses a scale that descent cannot hold, before the flow is run
     allowed, tell = ProcessorTime(max_seconds), progress or _silent
     tell(0.0, "the flow")
-    reference = ReferenceFlow.of(problem, horizon=horizon, max_seconds=max_seconds)
+    reference = ReferenceFlow.of(problem, horizon=horizon, max_seconds=_FLOW_SHARE * max_seconds)
     tell(0.15, "curvature along the flow")
-    along = curvature_along(reference, num_times=48 if problem.network.w.size < 1000 else 12)
-    end = sharpness(problem, reference.limit.network) if not problem.loss.is_classification else _fading(along)
+    num_times = 48 if problem.network.w.size < 1000 else 12
+    along = curvature_along(reference, num_times=num_times, max_seconds=0.2 * allowed.left)
+    limit = None if problem.loss.is_classification else reference.limit
+    end = _fading(along) if limit is None else sharpness(problem, limit.network)
     chosen = sorted(set(rates), reverse=True) or _default_rates(problem, reference.horizon, end, along)
     tell(0.25, "the outputs of the flow")
-    outputs = reference.outputs_at(np.concatenate([lr * comparison_steps(lr, reference.horizon) for lr in chosen]))
+    moments = np.concatenate([lr * comparison_steps(lr, reference.horizon) for lr in chosen])
+    outputs = reference.outputs_at(moments, max_seconds=0.3 * allowed.left)
     runs: list[FollowedRate] = []
     for at, lr in enumerate(chosen):
         tell(0.3 + 0.4 * at / len(chosen), f"learning rate {lr:.3g}")
-        runs.append(follow_rate(reference, DescentRule(lr), outputs, max_seconds=max(allowed.left, 1.0)))
+        share = 0.8 * allowed.left / (len(chosen) - at)  # so that one slow rate leaves time for the others
+        runs.append(follow_rate(reference, DescentRule(lr), outputs, max_seconds=max(share, 0.2)))
         if allowed.is_spent:
             break
     followed = {run.lr: run for run in runs}
@@ -240,11 +275,14 @@ def step_size(
         return followed[lr]
 
     same_limit = find_boundary(
-        lambda lr: look_at(lr).same_limit, {run.lr: run.same_limit for run in runs}, is_spent=lambda: allowed.is_spent
+        lambda lr: look_at(lr).same_limit,
+        {run.lr: run.same_limit for run in runs if run.same_limit is not None},
+        widenings=_WIDENINGS,
+        is_spent=lambda: allowed.is_spent,
     )
     same_gates = find_boundary(
         lambda lr: look_at(lr).same_gates, {lr: run.same_gates for lr, run in followed.items()}, looks_around=False,
-        is_spent=lambda: allowed.is_spent,
+        widenings=_WIDENINGS, is_spent=lambda: allowed.is_spent,
     )  # fmt: skip
     departing = min(((lr, run.departure) for lr, run in followed.items() if run.departure), default=None, key=_rate)
     shares: list[ShareAtLimit] = []
@@ -253,11 +291,15 @@ def step_size(
             if not allowed.is_spent:
                 tell(0.95, f"learning rate {lr:.3g}, {'batches' if batch is not None else 'momentum'}")
                 rule = DescentRule(lr, momentum=momentum, batch=batch)
-                shares.append(share_at_limit(reference, rule, trials=trials, is_spent=lambda: allowed.is_spent))
+                found = share_at_limit(
+                    reference, rule, trials=trials, max_seconds=allowed.left, is_spent=lambda: allowed.is_spent
+                )
+                shares += [found] if found.trials else []
     return StepSize(
         *(reference, end, along, _with_orders(runs), same_gates, same_limit, departing),
+        departing_ends_there=None if departing is None else followed[departing[0]].same_limit,
         shares=tuple(shares),
-        is_cut_short=allowed.is_spent,
+        is_cut_short=allowed.is_spent or reference.limit is None or any(run.same_limit is None for run in runs),
     )
 
 

@@ -35,7 +35,7 @@ class ShareAtLimit:
     @property
     def share(self) -> float:
         """Share of the trials that ended there."""
-        return self.ended_there / self.trials
+        return self.ended_there / self.trials if self.trials else float("nan")
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -54,6 +54,9 @@ class ShareAtLimit:
         """
         what = "gradient descent" if self.rule.batch is None else f"SGD with batches of {self.rule.batch}"
         what += f" with momentum {self.rule.momentum:g}" if self.rule.momentum else ""
+        if self.rule.batch is None:  # nothing is drawn, so that there is one trial
+            ends = "ends at the flow's limit" if self.ended_there else "does not end at the flow's limit"
+            return f"{what[0].upper()}{what[1:]} at learning rate {self.rule.lr:g} {ends}."
         low, high = self.interval
         return (
             f"{what[0].upper()}{what[1:]} at learning rate {self.rule.lr:g} ends at the flow's limit in "
@@ -74,6 +77,8 @@ def share_at_limit(
     there = diverged = made = 0
     for trial in range(num_trials):
         run = follow_rate(reference, replace(rule, seed=rule.seed + trial), max_seconds=max_seconds)
+        if run.same_limit is None:  # the seconds were spent
+            break
         there, made = there + run.same_limit, made + 1
         diverged += run.outcome is DescentOutcome.DIVERGED
         if is_spent():

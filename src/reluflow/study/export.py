@@ -35,6 +35,7 @@ def as_json(found: Study) -> dict[str, Any]:
         "extremal": _extremal(found),
         "alignment": None if found.alignment is None else {"counts": found.alignment.counts},
         "forecast": _forecast(found),
+        "step_size": None if found.descent is None else found.descent.as_json(),
         "scales": [
             {
                 "theorem": a.theorem,

@@ -21,6 +21,7 @@ from reluflow.geometry.extremal import extremal_vectors
 from reluflow.interruption import interrupt_between_steps
 from reluflow.network.network import Network
 from reluflow.study.cut_parts import CutPart, parts_cut_in
+from reluflow.study.descent_rates import compare_with_descent, is_comparable
 from reluflow.study.flow_story import FlowInterrupted, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
 from reluflow.study.pieces import Pieces
@@ -56,6 +57,7 @@ _WORDS = {  # task: what it does, and what is not known without it
     "extremal": ("finding the extremal vectors", "Where neurons can align"),
     "alignment": ("following neurons to their alignment", "Where neurons align"),
     "process": ("following the path at vanishing scale", "The path at vanishing scale"),
+    "descent": ("setting gradient descent beside the flow", "Up to which rate descent follows the flow"),
     "separator": ("separating the classes", "A separator"),
     "flow": ("running the flow to its limit", "The flow"),
     "advice": ("finding the theorems' scales", "Scales"),
@@ -154,8 +156,8 @@ class RunningStudy:
         if self._problem.num_outputs > 1:
             self._open.append(one_output_only(self._problem))
             return
-        study, most = self._study, self._geometry_seconds
-        self._add("diagnosis", partial(diagnose, study.dataset, study.loss, leak=study.leak, max_seconds=most))
+        dataset, loss, most = self._study.dataset, self._study.loss, self._geometry_seconds
+        self._add("diagnosis", partial(diagnose, dataset, loss, leak=self._study.leak, max_seconds=most))
         self._add_geometry()
 
     @property
@@ -169,6 +171,8 @@ class RunningStudy:
             return
         if dataset.X.size * self._problem.network.num_neurons <= LARGEST_FORECAST:
             self._add("process", partial(forecast, self._problem, max_seconds=self._geometry_seconds))
+        if self._study.flow is not None and is_comparable(self._problem, self._study.flow):
+            self._add("descent", partial(compare_with_descent, self._problem, max_seconds=self._geometry_seconds))
         if not self._theorems:
             return
         if dataset.X.size > LARGEST_FOR_THEOREMS:

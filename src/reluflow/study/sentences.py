@@ -51,6 +51,7 @@ def sentences(found: Study) -> list[str]:
         *_about_scale(found),
         *_about_phases(found),
         *about_groups(found),
+        *([] if found.descent is None else [found.descent.sentence()]),
         *_about_theorems(found),
         *found.open_questions,
     ]

@@ -17,6 +17,7 @@ from reluflow.experiment.building import with_output_bias
 from reluflow.formulas import as_html, as_unicode
 from reluflow.geometry.alignment import Alignment
 from reluflow.geometry.extremal import ExtremalVectors
+from reluflow.learning_rates.step_size import StepSize
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.network.initialization import Initialization, balanced_initialization, neuron_rng
 from reluflow.network.network import Network
@@ -72,6 +73,8 @@ class Study:
         Whether the network of the run was given rather than drawn.
     process
         The path of these neurons as the scale vanishes; None where it was not looked for.
+    descent
+        Gradient descent beside the flow, learning rate by learning rate; None where the two were not compared.
     notes
         What the labels were taken for where that is a guess, and how to say otherwise.
     cuts
@@ -100,6 +103,7 @@ class Study:
     pending: tuple[str, ...] = ()
     is_given: bool = False
     process: JumpProcess | None = None
+    descent: StepSize | None = None
     notes: tuple[str, ...] = ()
     cuts: tuple[CutPart, ...] = ()
     output_bias: str = "none"

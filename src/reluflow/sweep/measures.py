@@ -17,7 +17,9 @@ from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from reluflow.certificates.limits.certified_limit import CertifiedLimit
+    from reluflow.dynamics.problem import TrainingProblem
     from reluflow.dynamics.trajectory import Trajectory
+    from reluflow.learning_rates.step_size import StepSize
 
 Function = Callable[["Trajectory"], Any]
 PlainValue = bool | int | float | str | None
@@ -78,6 +80,19 @@ def limit_of(trajectory: Trajectory) -> CertifiedLimit:
     if not _last or _last[0][0] is not trajectory:
         _last[:] = [(trajectory, certified_limit(trajectory))]
     return _last[0][1]
+
+
+_last_rates: list[tuple[TrainingProblem, StepSize]] = []
+
+
+def _rates(trajectory: Trajectory) -> StepSize:
+    """Descent beside the flow of the case's problem, compared once for all measures of one run."""
+    from reluflow.learning_rates.step_size import step_size
+
+    problem = trajectory.problem
+    if not _last_rates or _last_rates[0][0] is not problem:
+        _last_rates[:] = [(problem, step_size(problem))]
+    return _last_rates[0][1]
 
 
 def _margin_share(trajectory: Trajectory) -> float:
@@ -151,6 +166,12 @@ BUILT_IN: dict[str, tuple[str, Function]] = {
     "interpolates": ("whether it ended with relative loss at most 1e-8", lambda t: _end(t) == "interpolates"),
     "noise_fitted": ("1 - loss over the loss of least squares: 0 at the line, 1 at a fit", _noise_fitted),
     "fits_noise": ("whether that is at least 1/2, or least squares fits", lambda t: not _noise_fitted(t) < 0.5),
+    "stable_below": (
+        "2 / sharpness at the limit; no larger rate stays there",
+        lambda t: _rates(t).stable_below,
+    ),
+    "same_gates_up_to": ("largest learning rate that meets the flow's walls", lambda t: _rates(t).same_gates.up_to),
+    "same_limit_up_to": ("largest learning rate that ends at the flow's limit", lambda t: _rates(t).same_limit.up_to),
     "end": ("least-squares, interpolates, other, or why it did not end", _end),
 }
 

@@ -59,7 +59,7 @@ def plot_step_size(answer: StepSize) -> Figure:
             colour, dashes = _COLOURS[index % len(_COLOURS)], _DASHES[index % len(_DASHES)]
             shown = run.distances > 0.0
             left.plot(run.times[shown], run.distances[shown], color=colour, linestyle=dashes, label=f"{run.lr:.3g}")
-            if not run.same_limit and np.any(shown):
+            if run.same_limit is False and np.any(shown):
                 left.plot(run.times[shown][-1], run.distances[shown][-1], "x", color=colour, markersize=7, mew=1.8)
             if run.departure is not None and np.any(shown):
                 at = float(np.interp(run.departure.time, run.times[shown], run.distances[shown]))

@@ -37,6 +37,8 @@ from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.network import Network
 
+_SQUARED_LARGEST = 1e150  # columns beyond it have squares that are no doubles
+
 
 class Step(NamedTuple):
     """A step that met the tolerance: length in rescaled time, end, elapsed time in units of 1/R at its start, ln R."""
@@ -168,8 +170,8 @@ class FlowRun(AbstractRun):
             )
             self.force_evaluations += 11
             ratio = error / self._tolerance
-            if not (np.isfinite(elapsed) and np.all(np.isfinite(end))):
-                ratio = np.inf  # it left the range of a double, where the error estimate shows nothing
+            if not (np.isfinite(elapsed) and np.all(np.abs(end) < _SQUARED_LARGEST)):
+                ratio = np.inf  # it, or its squares, left the range of a double, where the error estimate shows nothing
             if ratio <= 1.0:
                 break
             length *= max(SHRINK, SAFETY * ratio ** (-1.0 / 8.0)) if np.isfinite(ratio) else SHRINK

@@ -367,4 +367,16 @@ F1 = Erratum(
 )
 
 
-ERRATA = (E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E13, E14, F1)
+E15 = Erratum(
+    "boursier2024:E15",
+    None,
+    None,
+    where="Eq. (10), Sec. 6, App. B",
+    printed="the runs of Figures 2 and 3 minimise $(1/(2n)) \\sum_k (h(x_k) - y_k)^2$",
+    corrected="without the factor 1/2: with it everything comes at twice the iterations",
+    unmeasured="the text prints no iteration of an inner snapshot; the factor shows in the authors' code and in the "
+    "iterations of their animations alone, which both figures follow",
+)
+
+
+ERRATA = (E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E13, E14, E15, F1)

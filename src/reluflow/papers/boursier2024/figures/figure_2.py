@@ -7,10 +7,10 @@ to grow, at the end of phase 2, close to least squares, and at convergence. The 
 axis that all times share, as in the paper, which shows their growth (right), and each time on its own (middle).
 
 The text trains on Eq. (10), with its factor 1/2; the authors' code and the iterations of their animation are those of
-the mean of the squared errors without it, and so here: with the factor everything comes at twice the iterations. Beside
-the descent stands the exact gradient flow from the same neurons at the same times. The times of the inner panels are
-not printed in the paper; here they are the first of the authors' snapshots (0, 1, then 1.1 times the last) that end the
-phases of Lemmas 5 and 6 with $\varepsilon_2 = 0.01$ and $\varepsilon_3 = 0.1$.
+the mean of the squared errors without it (erratum E15), and so here: with the factor everything comes at twice the
+iterations. Beside the descent stands the exact gradient flow from the same neurons at the same times. The times of the
+inner panels are not printed in the paper; here they are the first of the authors' snapshots (0, 1, then 1.1 times the
+last) that end the phases of Lemmas 5 and 6 with $\varepsilon_2 = 0.01$ and $\varepsilon_3 = 0.1$.
 """
 
 from __future__ import annotations
