@@ -9,6 +9,7 @@ and 1 a pair is a sample and u its label. For theta = (w, v), at slopes eta,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -131,7 +132,7 @@ class PairGradients:
         """With other slopes at the kinks."""
         return replace(self, slopes=slopes)
 
-    @property
+    @cached_property
     def activated(self) -> FloatArray:
         """eta <w_j, x_k>, shape (num_neurons, n)."""
         return np.asarray(self.slopes * (self.network.w @ self.X.T))
