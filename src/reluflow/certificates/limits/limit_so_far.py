@@ -32,7 +32,7 @@ def limit_so_far(trajectory: Trajectory) -> CertifiedLimit:
     >>> data = reluflow.load("min-toy")
     >>> network = reluflow.balanced_initialization(data, width=10, scale=1e-3, rng=np.random.default_rng(0))
     >>> problem = reluflow.TrainingProblem(data, reluflow.LogisticLoss(), network)
-    >>> run = reluflow.train(problem, reluflow.EventDrivenFlow(), until=reluflow.AtTime(20.0))
+    >>> run = reluflow.train(problem, reluflow.EventDrivenFlow(), until=20.0)
     >>> limit = limit_so_far(run)
     >>> limit.certificate.kind.value, limit.is_proof
     ('not-stationary', False)
