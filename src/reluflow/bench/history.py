@@ -30,7 +30,7 @@ class Machine:
 
     @classmethod
     def here(cls) -> Machine:
-        """This one."""
+        """Of this process."""
         return cls(_processor(), os.cpu_count() or 1, platform.system(), ".".join(platform.python_version_tuple()[:2]))
 
     def __str__(self) -> str:

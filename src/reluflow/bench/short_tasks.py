@@ -66,4 +66,4 @@ def measured(names: list[str], repeats: int) -> dict[str, float | str]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measured(sys.argv[2:] or list(TASKS), int(sys.argv[1]))))
+    sys.stdout.write(json.dumps(measured(sys.argv[2:] or list(TASKS), int(sys.argv[1]))) + "\n")

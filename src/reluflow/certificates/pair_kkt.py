@@ -25,7 +25,7 @@ from reluflow.network.network import Network
 
 _MOST_INSIDE = 1000  # pairs that may have a multiplier at a time
 _MOST_ROUNDS = 100
-_KINK_ROUNDS = 200  # of multipliers and slopes at kinks in turn
+KINK_ROUNDS = 200  # of multipliers and slopes at kinks in turn
 _EXPLAINS = 1e-12  # cosine of a gradient with what is left, as a share of the network, that is not rounding
 
 
@@ -92,7 +92,7 @@ def pair_kkt(
     trains_output_bias: bool = True,
     active_rtol: float = np.inf,
     kink_rtol: float = 1e-9,
-    kink_rounds: int = _KINK_ROUNDS,
+    kink_rounds: int = KINK_ROUNDS,
 ) -> PairKKT:
     """Test a direction of positive margin for the KKT conditions.
 

@@ -19,7 +19,7 @@ from reluflow.certificates.certificate import Certificate, Kind
 from reluflow.certificates.even_columns import even_columns
 from reluflow.certificates.hidden_forces import unanswered_share
 from reluflow.certificates.output_point import NeuronMove, OutputPoint
-from reluflow.certificates.pair_kkt import pair_kkt, smallest_margin
+from reluflow.certificates.pair_kkt import KINK_ROUNDS, pair_kkt, smallest_margin
 from reluflow.certificates.stationarity import Escape
 from reluflow.data.dataset import Dataset
 from reluflow.losses import AbstractLoss
@@ -78,7 +78,7 @@ def _direction(network: Network, dataset: Dataset, tolerances: Tolerances, *, is
         return Certificate(
             Kind.KKT_DIRECTION, exact.residuals(), exact.multipliers, exact.margin, np.nan, np.nan, None, words
         )
-    near = pair_kkt(network, dataset, kink_rtol=kink_rtol, **({"kink_rounds": 0} if is_hasty else {}))
+    near = pair_kkt(network, dataset, kink_rtol=kink_rtol, kink_rounds=0 if is_hasty else KINK_ROUNDS)
     residuals = {"kkt": near.residual, "epsilon": near.epsilon, "delta": near.delta, "balance": near.balance}
     norm = 1.0 / float(np.sqrt(near.margin))
     words = (

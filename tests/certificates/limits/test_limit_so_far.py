@@ -118,9 +118,7 @@ def test_several_outputs_are_judged_by_one_choice_of_slopes(three_classes, monke
     """With three classes the slopes at kinks were searched for up to 200 rounds: 25 s after a run of 3 s."""
     rounds = []
     original = reluflow.certificates.pair_kkt._slopes_at_kinks
-    monkeypatch.setattr(
-        reluflow.certificates.pair_kkt, "_slopes_at_kinks", lambda *a: rounds.append(1) or original(*a)
-    )
+    monkeypatch.setattr(reluflow.certificates.pair_kkt, "_slopes_at_kinks", lambda *a: rounds.append(1) or original(*a))
     assert is_far_from_limit(three_classes)
     limit = limit_so_far(three_classes)
     assert not rounds

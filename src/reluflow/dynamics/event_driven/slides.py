@@ -112,6 +112,4 @@ class SlideWatch:
     def _margins(self, dense: FloatArray, thetas: FloatArray) -> FloatArray:
         """Of every pair at some fractions of the step, shape (num_thetas, num_pairs, 2)."""
         self._evaluations += len(thetas)
-        return np.asarray(
-            slide_margins_at(dense, thetas, self._layout, self.pairs, self._solvers, self._orientation)
-        )
+        return np.asarray(slide_margins_at(dense, thetas, self._layout, self.pairs, self._solvers, self._orientation))
