@@ -22,7 +22,7 @@ NOISE_FACTOR = 3.0  # times the noise, as measured in this very call
 
 
 @dataclass(frozen=True)
-class Comparison:
+class VersionComparison:
     """One task in two versions.
 
     Parameters
@@ -63,7 +63,7 @@ class Comparison:
 
 def compare_versions(
     other: Path, *, rounds: int = ROUNDS, names: Sequence[str] = (), on_round: Callable[[str], None] | None = None
-) -> list[Comparison]:
+) -> list[VersionComparison]:
     """Time the short tasks by this version and by that in the folder `other`, in turn.
 
     Parameters
@@ -98,7 +98,7 @@ def compare_versions(
     return [judged(name, [row[name] for row in ours], [row[name] for row in theirs]) for name in chosen]
 
 
-def judged(name: str, ours: Sequence[float | str], theirs: Sequence[float | str]) -> Comparison:
+def judged(name: str, ours: Sequence[float | str], theirs: Sequence[float | str]) -> VersionComparison:
     """The comparison of the rounds of one task.
 
     >>> judged("a", [1.0, 1.02, 1.01], [1.0, 1.01, 1.03]).is_regression
@@ -112,7 +112,7 @@ def judged(name: str, ours: Sequence[float | str], theirs: Sequence[float | str]
     others = np.array([row for row in theirs if not isinstance(row, str)])
     noise = max((float(np.median(rows) / np.min(rows)) - 1.0 for rows in (mine, others) if rows.size), default=np.nan)
     best = [float(np.min(rows)) if rows.size else np.nan for rows in (mine, others)]
-    return Comparison(name, *best, noise, "; ".join(reasons))
+    return VersionComparison(name, *best, noise, "; ".join(reasons))
 
 
 def _timed_with(source: Path, names: Sequence[str]) -> dict[str, float | str]:

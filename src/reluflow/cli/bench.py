@@ -12,7 +12,7 @@ from reluflow.cli.output import print_json, print_table
 from reluflow.cli.progress import stage_spinner
 
 if TYPE_CHECKING:
-    from reluflow.bench.regression import Comparison
+    from reluflow.bench.regression import VersionComparison
 
 
 @click.command()
@@ -114,7 +114,7 @@ def _compare(other: Path, *, json: bool) -> int:
     return 1 if worse else 0
 
 
-def _words_of(row: Comparison) -> tuple[str, ...]:
+def _words_of(row: VersionComparison) -> tuple[str, ...]:
     if row.reason:
         return row.name, "-", "-", "-", row.reason
     return row.name, f"{row.ours:.4g} s", f"{row.theirs:.4g} s", f"{row.ratio:.3f}", f"{row.bound:.3f}"
