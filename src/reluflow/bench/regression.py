@@ -111,8 +111,8 @@ def judged(name: str, ours: Sequence[float | str], theirs: Sequence[float | str]
     mine = np.array([row for row in ours if not isinstance(row, str)])
     others = np.array([row for row in theirs if not isinstance(row, str)])
     noise = max((float(np.median(rows) / np.min(rows)) - 1.0 for rows in (mine, others) if rows.size), default=np.nan)
-    best = [float(np.min(rows)) if rows.size else np.nan for rows in (mine, others)]
-    return VersionComparison(name, *best, noise, "; ".join(reasons))
+    best, best_other = (float(np.min(rows)) if rows.size else np.nan for rows in (mine, others))
+    return VersionComparison(name, best, best_other, noise, "; ".join(reasons))
 
 
 def _timed_with(source: Path, names: Sequence[str]) -> dict[str, float | str]:

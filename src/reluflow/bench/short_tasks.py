@@ -19,7 +19,8 @@ def _flow(name: str, width: int, loss: str, rtol: float, solver: str, end: float
 
     data = reluflow.load(name)
     network = reluflow.balanced_initialization(data, width=width, scale=1e-3, rng=np.random.default_rng(0))
-    problem = reluflow.TrainingProblem(data, loss, network)
+    losses = {"square": reluflow.SquareLoss(), "logistic": reluflow.LogisticLoss()}
+    problem = reluflow.TrainingProblem(data, losses[loss], network)
     method = getattr(reluflow, solver)(rtol=rtol)
     return lambda: reluflow.train(problem, method, until=end)
 
@@ -29,7 +30,7 @@ def _limit() -> Callable[[], object]:
 
     data = reluflow.load("min-toy")
     network = reluflow.balanced_initialization(data, width=20, scale=1e-3, rng=np.random.default_rng(0))
-    problem = reluflow.TrainingProblem(data, "logistic", network)
+    problem = reluflow.TrainingProblem(data, reluflow.LogisticLoss(), network)
     run = reluflow.train(problem, reluflow.EventDrivenFlow(), until=1e6)
     return lambda: reluflow.certified_limit(run)
 
