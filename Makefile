@@ -37,7 +37,7 @@ docs: $(VENV)/.ready-docs       ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.ready-test      ## side-by-side timings, as ratios
-	$(BIN)/reluflow bench
+	$(BIN)/reluflow bench --history benchmarks/history.jsonl
 
 clean:
 	rm -rf $(VENV) out site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -76,7 +76,8 @@ def certify(
         Whether to say of a network that fits every label how far its norm $\sum_j |a_j| |w_j|$ is above the least,
         where that takes a second or two.
     max_seconds
-        Processor time for the best margin of any network, beside which a classifier is put.
+        Processor time for the best margin of any network, beside which a classifier is put; 0: that is not sought, nor
+        for several outputs the slopes at kinks that leave least of a direction that is not KKT.
     trains_output_bias
         Whether an output bias, where the network has one, may change. With one, or with several outputs, the best
         margin of any network and the least norm of a fit stay open, and `multipliers` of classes have shape (n, K).
@@ -100,7 +101,11 @@ def certify(
         )
     if network.num_outputs > 1 or network.b is not None:
         tolerances = Tolerances(rtol, active_rtol, kink_rtol, zero_rtol)
-        return certify_outputs(network, dataset, loss, tolerances, trains_output_bias=trains_output_bias)
+        return certify_outputs(
+            *(network, dataset, loss, tolerances),
+            trains_output_bias=trains_output_bias,
+            is_hasty=max_seconds <= 0.0,
+        )
     linear, margin = np.nan, np.nan
     if dataset.is_binary:
         linear = linear_separator(dataset).margin

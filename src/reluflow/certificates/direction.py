@@ -28,7 +28,7 @@ def certify_direction(
 ) -> Certificate:
     """Judge the direction of a network that classifies every sample; `linear` is the margin of the best line.
 
-    The best margin of any network is sought for `max_seconds` of processor time at most.
+    The best margin of any network is sought for `max_seconds` of processor time at most, and for 0 not at all.
     """
     kkt = kkt_certificate(network, dataset, active_rtol=active_rtol, kink_rtol=kink_rtol)
     if kkt.residual > rtol:
@@ -41,6 +41,9 @@ def certify_direction(
             kind, residuals, kkt.multipliers, kkt.margin, linear, best, None, (met, *reasons), margin_bound=bound
         )
 
+    if max_seconds <= 0.0:
+        words = "The best margin of any network was not sought, so whether it is global is open."
+        return verdict(Kind.KKT_DIRECTION, np.nan, np.nan, words)
     if not is_tractable(dataset, network.leak):
         words = "The best margin of any network is out of reach at this size, so whether it is global is open."
         return verdict(Kind.KKT_DIRECTION, np.nan, np.nan, words)
@@ -82,7 +85,7 @@ def _nearly(
         near.sentence(),
     ]
     best = bound = np.nan
-    if is_tractable(dataset, network.leak):
+    if max_seconds > 0.0 and is_tractable(dataset, network.leak):
         found = network_margin(dataset, network.leak, max_seconds=max_seconds)
         best, bound = found.margin, found.upper
         if best > 0.0:

@@ -9,6 +9,7 @@ and 1 a pair is a sample and u its label. For theta = (w, v), at slopes eta,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -146,7 +147,7 @@ class PairGradients:
         held = [(int(j), orthonormal_rows(self.X[kinks[j]])) for j in np.flatnonzero(kinks.any(axis=1))]
         return replace(self, walls=tuple(held))
 
-    @property
+    @cached_property
     def activated(self) -> FloatArray:
         """eta <w_j, x_k>, shape (num_neurons, n)."""
         return np.asarray(self.slopes * (self.network.w @ self.X.T))

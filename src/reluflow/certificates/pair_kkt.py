@@ -25,7 +25,7 @@ from reluflow.network.network import Network
 
 _MOST_INSIDE = 1000  # pairs that may have a multiplier at a time
 _MOST_ROUNDS = 100
-_KINK_ROUNDS = 200  # of multipliers and slopes at kinks in turn
+KINK_ROUNDS = 200  # of multipliers and slopes at kinks in turn
 _EXPLAINS = 1e-12  # cosine of a gradient with what is left, as a share of the network, that is not rounding
 
 
@@ -92,6 +92,7 @@ def pair_kkt(
     trains_output_bias: bool = True,
     active_rtol: float = np.inf,
     kink_rtol: float = 1e-9,
+    kink_rounds: int = KINK_ROUNDS,
 ) -> PairKKT:
     """Test a direction of positive margin for the KKT conditions.
 
@@ -107,6 +108,8 @@ def pair_kkt(
         Pairs within this of the smallest margin may carry a multiplier; infinite for the nearest multipliers of all.
     kink_rtol
         |<w_j, x_k>| <= kink_rtol |w_j| |x_k| counts as a kink, where the slope is free in [leak, 1].
+    kink_rounds
+        How often multipliers and slopes at kinks are found in turn; the residual is that of the last in any case.
 
     Examples
     --------
@@ -135,7 +138,7 @@ def pair_kkt(
     if not margin > 0.0:
         return PairKKT(margin, np.inf, pairs.by_class(none, dataset.n), np.inf, balance, np.inf, np.inf, np.inf)
     active = np.flatnonzero(margins <= margin * (1.0 + active_rtol))
-    multipliers, gradients = _with_kinks(gradients, margins, active, kinks, network.leak)
+    multipliers, gradients = _with_kinks(gradients, margins, active, kinks, network.leak, kink_rounds)
     total = float(multipliers.sum())
     forces = pairs.forces(multipliers, dataset.n)
     pulled = float(np.sum(np.linalg.norm(forces, axis=1))) or 1.0
@@ -157,7 +160,12 @@ def _outputs(unit: UnitNetwork, X: FloatArray, leak: float) -> FloatArray:
 
 
 def _with_kinks(
-    gradients: PairGradients, margins: FloatArray, active: IndexArray, kinks: BoolArray, leak: float
+    gradients: PairGradients,
+    margins: FloatArray,
+    active: IndexArray,
+    kinks: BoolArray,
+    leak: float,
+    rounds: int,
 ) -> tuple[FloatArray, PairGradients]:
     """The multipliers and the slopes at kinks that leave least.
 
@@ -168,7 +176,7 @@ def _with_kinks(
         return _nearest(gradients, margins, active), gradients
     best = _nearest(gradients.off_walls(kinks), margins, active)
     gradients = gradients.with_slopes(_slopes_at_kinks(gradients, best, kinks, leak))
-    for _ in range(_KINK_ROUNDS):
+    for _ in range(rounds):
         before = gradients.residual(best)
         found = _nearest(gradients, margins, active)
         moved = gradients.with_slopes(_slopes_at_kinks(gradients, found, kinks, leak))

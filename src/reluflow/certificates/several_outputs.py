@@ -19,7 +19,7 @@ from reluflow.certificates.certificate import Certificate, Kind
 from reluflow.certificates.even_columns import even_columns
 from reluflow.certificates.hidden_forces import unanswered_share
 from reluflow.certificates.output_point import NeuronMove, OutputPoint
-from reluflow.certificates.pair_kkt import pair_kkt, smallest_margin
+from reluflow.certificates.pair_kkt import KINK_ROUNDS, pair_kkt, smallest_margin
 from reluflow.certificates.stationarity import Escape
 from reluflow.data.dataset import Dataset
 from reluflow.losses import AbstractLoss
@@ -39,17 +39,26 @@ class Tolerances(NamedTuple):
 
 
 def certify_outputs(
-    network: Network, dataset: Dataset, loss: AbstractLoss, tolerances: Tolerances, *, trains_output_bias: bool
+    network: Network,
+    dataset: Dataset,
+    loss: AbstractLoss,
+    tolerances: Tolerances,
+    *,
+    trains_output_bias: bool,
+    is_hasty: bool = False,
 ) -> Certificate:
-    """The verdict of `certify` on a network with several outputs or an output bias."""
+    """The verdict of `certify` on a network with several outputs or an output bias.
+
+    With `is_hasty` a direction that is not KKT is told by the multipliers at one choice of the slopes at kinks.
+    """
     has_direction = loss.is_classification and bool(np.any(network.w) or np.any(network.v))
     moves_bias = network.b is not None and trains_output_bias
     if has_direction:
         judged = network if moves_bias else network.replace(b=None)  # a fixed bias is nothing beside weights that grow
         if smallest_margin(judged, dataset) > 0.0 and smallest_margin(network, dataset) > 0.0:
-            return _direction(judged, dataset, tolerances)
+            return _direction(judged, dataset, tolerances, is_hasty=is_hasty)
         if not moves_bias and (ignored := _ignored(judged, dataset)).size:
-            return _partial_direction(judged, dataset, loss, ignored, tolerances)
+            return _partial_direction(judged, dataset, loss, ignored, tolerances, is_hasty=is_hasty)
     even = even_columns(network, dataset)
     point = OutputPoint.of(even.network, even.dataset, loss, moves_bias=moves_bias, kink_rtol=tolerances.kink_rtol)
     margin = smallest_margin(network, dataset) if has_direction else np.nan
@@ -57,7 +66,7 @@ def certify_outputs(
     return replace(found, escape=even.brought_back(found.escape))
 
 
-def _direction(network: Network, dataset: Dataset, tolerances: Tolerances) -> Certificate:
+def _direction(network: Network, dataset: Dataset, tolerances: Tolerances, *, is_hasty: bool) -> Certificate:
     """Judge the direction of a network of positive margin, whose bias, if any, is trained."""
     rtol, kink_rtol = tolerances.rtol, tolerances.kink_rtol
     exact = pair_kkt(network, dataset, active_rtol=tolerances.active_rtol, kink_rtol=kink_rtol)
@@ -69,7 +78,7 @@ def _direction(network: Network, dataset: Dataset, tolerances: Tolerances) -> Ce
         return Certificate(
             Kind.KKT_DIRECTION, exact.residuals(), exact.multipliers, exact.margin, np.nan, np.nan, None, words
         )
-    near = pair_kkt(network, dataset, kink_rtol=kink_rtol)
+    near = pair_kkt(network, dataset, kink_rtol=kink_rtol, kink_rounds=0 if is_hasty else KINK_ROUNDS)
     residuals = {"kkt": near.residual, "epsilon": near.epsilon, "delta": near.delta, "balance": near.balance}
     norm = 1.0 / float(np.sqrt(near.margin))
     words = (
@@ -99,11 +108,13 @@ def _partial_direction(
     loss: AbstractLoss,
     ignored: IndexArray,
     tolerances: Tolerances,
+    *,
+    is_hasty: bool,
 ) -> Certificate:
     """The direction of a network that classifies every sample on which a neuron is active."""
     rest = np.setdiff1d(np.arange(dataset.n), ignored)
     kept = dataset.subset(rest)
-    found = _direction(network, kept, tolerances)
+    found = _direction(network, kept, tolerances, is_hasty=is_hasty)
     multipliers = np.zeros((dataset.n, *found.multipliers.shape[1:]))
     multipliers[rest] = found.multipliers
     left = ignored.size * loss.total(dataset.zero_outputs(), dataset.y) / dataset.n

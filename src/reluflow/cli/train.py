@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 @click.option(
     "--check-rtol", is_flag=True, help="Run the flow again, 100 times as exactly, and name neurons that go elsewhere."
 )
+@click.option(
+    "--certify",
+    is_flag=True,
+    help="Solve for the limit of a run that ends at a requested time as well, however far it is.",
+)
 @max_seconds_option(
     None, words="Seconds allowed to the work; what is open then is named; inf: any. Default: 60 for the flow."
 )
@@ -45,6 +50,7 @@ def command(
     *,
     run: GivenOptions,
     check_rtol: bool,
+    certify: bool,
     max_seconds: float | None,
     max_steps: int | None,
     save: Path | None,
@@ -57,11 +63,13 @@ def command(
 
     The flow is given a minute unless `--max-seconds` is given (`inf`: any time) or there is a `--checkpoint`.
     What a run cut short leaves open is said, and with `--checkpoint` the same command goes on. Where certifying the end
-    fails, the run is printed all the same, with limit `undecided`.
+    fails, the run is printed all the same, with limit `undecided`. A run to a requested time is judged where it ends;
+    the direction it may tend to is solved for where the run has come near it, or with `--certify`.
 
     Example: reluflow train three-points --width 200 --scale 1e-3 --json
     """
     check_places(save, save_network, save_experiment)
+    from reluflow.certificates.limits.limit_so_far import limit_so_far
     from reluflow.certificates.limits.undecided import limit_or_undecided
     from reluflow.dynamics.branching import branching_of
     from reluflow.dynamics.checkpoint import Checkpoint
@@ -99,7 +107,7 @@ def command(
     except TrainingInterrupted as interrupt:  # what was done is wanted all the same
         trajectory = interrupt.trajectory
     is_saved = _save(trajectory, save, save_network)
-    limit = limit_or_undecided(trajectory)
+    limit = limit_or_undecided(trajectory) if certify else limit_so_far(trajectory)
     branching = None
     if check_rtol and chosen is not None:
         with Stage("Running the flow again, more exactly,"), training_bar(trajectory.time) as progress:

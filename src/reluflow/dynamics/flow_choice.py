@@ -17,6 +17,7 @@ from reluflow.geometry.boundary.decision import Ridge
 _WIDE = 4  # with this many times d + 1 neurons per possible cone, groups of neurons are cheaper than single ones
 _TINY = 3000  # n d m up to which a step of everything costs nothing
 _TIGHT, _SMALL = 1e-8, 20_000  # below this tolerance every crossing ends a step, and small problems stay event-driven
+_LOOSE, _NOT_SO_TINY = 1e-6, 700  # from this tolerance and size on collocation is faster: docs/evidence/small-runs.md
 MOST_STEPS = 1_000_000
 _RTOL_OF_SMALL = 1e-10  # that of event-driven steps, of small problems which only collocation takes
 
@@ -51,7 +52,8 @@ def choose_flow(
     """The faster flow solver for a problem, or the one that is named.
 
     Both compute the same flow to `rtol`. The event-driven solver carries neurons of one activation pattern together and
-    ends a step at every heavy crossing: best for few samples and many neurons, and for tight tolerances. Collocation
+    ends a step at every heavy crossing: best for few samples and many neurons, and for tight tolerances; a looser one
+    hardly saves it a step. Collocation
     carries every neuron alone through its own crossings: best for real data, and the one for several outputs and for an
     output bias.
 
@@ -113,13 +115,16 @@ def _fastest(problem: TrainingProblem, rtol: float | None, *, may_be_stiff: bool
     """The solver that is likely to be faster, and why."""
     n, d, m = problem.dataset.n, problem.dataset.d, problem.network.num_neurons
     size = f"{n} samples in dimension {d} with {m} neurons"
-    if n * d * m <= _TINY and not may_be_stiff:
+    is_loose = rtol is not None and rtol >= _LOOSE and n * d * m >= _NOT_SO_TINY
+    if n * d * m <= _TINY and not may_be_stiff and not is_loose:
         return FlowSolver.EVENT_DRIVEN, f"Event-driven steps: {size} are few."
     cones = 2 * sum(comb(n - 1, k) for k in range(min(d, n)))
     if problem.is_plain and m >= _WIDE * (d + 1) * cones:  # else the neurons of a group are carried one by one
         return FlowSolver.EVENT_DRIVEN, f"Event-driven steps: {m} neurons share at most {cones} activation patterns."
     if rtol is not None and rtol < _TIGHT and n * d * m <= _SMALL:
         return FlowSolver.EVENT_DRIVEN, f"Event-driven steps: {size} at rtol {rtol:g}."
+    if n * d * m <= _TINY and is_loose:
+        return FlowSolver.COLLOCATION, f"Collocation of the forces: {size} at rtol {rtol:g}."
     if n * d * m <= _TINY:
         whose = "a classifier" if problem.is_plain else f"a run with {problem.variant}"
         return FlowSolver.COLLOCATION, f"Collocation of the forces: the end of {whose} may be stiff."

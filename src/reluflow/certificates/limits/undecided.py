@@ -26,13 +26,13 @@ def limit_or_undecided(trajectory: Trajectory) -> CertifiedLimit:
     """
     problem = trajectory.problem
     if not problem.has_single_output and not problem.moves_freely:
-        return _undecided(trajectory, f"the end of a run with {problem.variant} is not certified.")
+        return undecided(trajectory, f"the end of a run with {problem.variant} is not certified.")
     with Stage("Certifying the end of the run") as certifying:
         return certified_limit(trajectory)
-    return _undecided(trajectory, certifying.failure)
+    return undecided(trajectory, certifying.failure)
 
 
-def _undecided(trajectory: Trajectory, failure: str) -> CertifiedLimit:
+def undecided(trajectory: Trajectory, failure: str) -> CertifiedLimit:
     """The last state, of which nothing is known but why."""
     certificate = Certificate(
         Kind.UNDECIDED, {}, np.empty(0), np.nan, np.nan, np.nan, None, (failure,), open_points=(failure,)

@@ -12,7 +12,15 @@ from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector, Int
 from reluflow.bernstein_kernels import NO_ROOT, first_root
 from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import Members
-from reluflow.dynamics.shared.flow_kernels import Layout, add_wall_pulls, wall_forces
+from reluflow.dynamics.event_driven.step_kernels import columns_at
+from reluflow.dynamics.shared.flow_kernels import (
+    Layout,
+    add_wall_pulls,
+    group_forces,
+    outputs_of,
+    relative_forces,
+    wall_forces,
+)
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
 
@@ -216,6 +224,37 @@ def slide_margins(
         margins[row, 0] = orientation[row] * (plus[wall] - q)
         margins[row, 1] = orientation[row] * (q - minus[wall])
     return margins
+
+
+@kernel()
+def slide_margins_at(
+    coefficients: FloatCube,
+    thetas: FloatVector,
+    layout: Layout,
+    pairs: IntMatrix,
+    solvers: FloatMatrix,
+    orientation: FloatVector,
+) -> FloatArray:
+    """`slide_margins` at some fractions of the step, shape (num_thetas, num_pairs, 2)."""
+    margins = np.empty((thetas.shape[0], pairs.shape[0], 2))
+    for node in range(thetas.shape[0]):
+        forces, _ = relative_forces(outputs_of(columns_at(coefficients, thetas[node]), layout), layout)
+        margins[node] = slide_margins(forces, layout, pairs, solvers, orientation)
+    return margins
+
+
+@kernel()
+def pulls_at(coefficients: FloatCube, thetas: FloatVector, layout: Layout) -> tuple[FloatArray, FloatArray]:
+    """D of every group, shape (num_thetas, G, d), and the jumps of the walls, (num_thetas, B), along the step."""
+    pulls = np.empty((thetas.shape[0], layout.sides.shape[0], layout.normals.shape[1]))
+    jumps = np.empty((thetas.shape[0], layout.normals.shape[0]))
+    for node in range(thetas.shape[0]):
+        forces, _ = relative_forces(outputs_of(columns_at(coefficients, thetas[node]), layout), layout)
+        plus, minus = wall_forces(forces, layout)
+        pulls[node] = group_forces(forces, layout)
+        for b in range(plus.shape[0]):
+            jumps[node, b] = plus[b] - minus[b]
+    return pulls, jumps
 
 
 @kernel()

@@ -8,17 +8,10 @@ from reluflow.arrays import FloatArray
 from reluflow.bernstein_kernels import values_at
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.event_driven.carrying_kernels import Arrivals, Course, carry_crossers
-from reluflow.dynamics.event_driven.crossing_kernels import refresh_expiry, scan_frames
+from reluflow.dynamics.event_driven.crossing_kernels import pulls_at, refresh_expiry, scan_frames
 from reluflow.dynamics.event_driven.flow_state import FlowState
 from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
-from reluflow.dynamics.event_driven.step_kernels import columns_at
 from reluflow.dynamics.event_driven.tuning import KINK_SHARE
-from reluflow.dynamics.shared.flow_kernels import (
-    group_forces,
-    outputs_of,
-    relative_forces,
-    wall_forces,
-)
 
 _NODES, _TO_BERNSTEIN = chebyshev_interpolation(4)
 
@@ -125,13 +118,8 @@ class LightCrossers:
     def _pull_polynomials(self, dense: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bernstein polynomials over the step of <D_g, normal>, (G, B, 5), and of the jumps, (B, 5)."""
         layout = self._state.layout
-        pulls = np.empty((len(_NODES), *layout.sides.shape))
-        jumps = np.empty((len(_NODES), layout.sides.shape[1]))
-        for node, theta in enumerate(_NODES):
-            forces, _ = relative_forces(outputs_of(columns_at(dense, float(theta)), layout), layout)
-            plus, minus = wall_forces(forces, layout)
-            pulls[node] = group_forces(forces, layout) @ layout.normals.T
-            jumps[node] = plus - minus
+        directions, jumps = pulls_at(dense, _NODES, layout)
+        pulls = np.stack([at_node @ layout.normals.T for at_node in directions])
         self._evaluations += len(_NODES)
         return (
             np.ascontiguousarray(np.moveaxis(np.tensordot(_TO_BERNSTEIN, pulls, axes=1), 0, -1)),

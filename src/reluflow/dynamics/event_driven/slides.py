@@ -9,10 +9,9 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.bernstein_kernels import NO_ROOT, first_root
-from reluflow.dynamics.event_driven.crossing_kernels import slide_margins
+from reluflow.dynamics.event_driven.crossing_kernels import slide_margins_at
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
-from reluflow.dynamics.event_driven.step_kernels import columns_at
-from reluflow.dynamics.shared.flow_kernels import Layout, outputs_of, relative_forces
+from reluflow.dynamics.shared.flow_kernels import Layout
 
 
 def chebyshev_interpolation(degree: int) -> tuple[FloatArray, FloatArray]:
@@ -83,7 +82,7 @@ class SlideWatch:
         """The first exit within a step."""
         if not len(self.pairs):
             return SlideExit(NO_ROOT, -1, -1, 0)
-        samples = np.array([self._margins(dense, float(theta)) for theta in _NODES])  # (9, num_pairs, 2)
+        samples = self._margins(dense, _NODES)  # (9, num_pairs, 2)
         scale = np.max(np.abs(samples), axis=(0, 2))
         coefficients = np.tensordot(_TO_BERNSTEIN, samples, axes=1)
         best, pair, side = NO_ROOT, -1, 0
@@ -100,9 +99,9 @@ class SlideWatch:
     def _polished(self, dense: FloatArray, theta: float, pair: int, column: int, scale: float) -> float:
         """Secant steps on the margin itself, which the interpolant only approximates."""
         other = theta - 1e-4 if theta > 1e-4 else theta + 1e-4
-        value_other = self._margins(dense, other)[pair, column]
+        value_other = self._margins(dense, np.array([other]))[0, pair, column]
         for _ in range(4):
-            value = self._margins(dense, theta)[pair, column]
+            value = self._margins(dense, np.array([theta]))[0, pair, column]
             if abs(value) <= 1e-15 * scale or value == value_other:
                 break
             following = theta - value * (theta - other) / (value - value_other)
@@ -110,7 +109,7 @@ class SlideWatch:
             theta = float(min(max(following, 0.0), 1.0))
         return theta
 
-    def _margins(self, dense: FloatArray, theta: float) -> FloatArray:
-        self._evaluations += 1
-        forces, _ = relative_forces(outputs_of(columns_at(dense, theta), self._layout), self._layout)
-        return np.asarray(slide_margins(forces, self._layout, self.pairs, self._solvers, self._orientation))
+    def _margins(self, dense: FloatArray, thetas: FloatArray) -> FloatArray:
+        """Of every pair at some fractions of the step, shape (num_thetas, num_pairs, 2)."""
+        self._evaluations += len(thetas)
+        return np.asarray(slide_margins_at(dense, thetas, self._layout, self.pairs, self._solvers, self._orientation))
