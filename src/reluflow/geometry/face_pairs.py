@@ -83,7 +83,9 @@ class PairLines:
         zeros = np.flatnonzero(is_wall)
         strengths = np.where((signs >= 0)[:, :, None], self.plus, self.minus) * ~is_wall[:, None]
         pull = np.einsum("fmk,mr->frk", strengths, U)
-        inverse = np.linalg.pinv(U[zeros], rcond=TIE).T if zeros.size else np.zeros((0, U.shape[1]))
+        inverse = np.zeros((0, U.shape[1]))
+        if zeros.size:
+            inverse = np.asarray(np.linalg.pinv(U[zeros], rcond=TIE).T, dtype=np.float64)
         rank = int(np.linalg.matrix_rank(U[zeros], tol=TIE)) if zeros.size else 0
         tangent = pull - np.einsum("mr,ms,fsk->frk", U[zeros], inverse, pull)
         left, rates, right = np.linalg.svd(tangent, full_matrices=False)

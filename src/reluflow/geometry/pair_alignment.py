@@ -99,9 +99,10 @@ def align_pairs(
     indices, chosen = _distinct(limits)
     state = _states(pulled, inner, outer, paths)
     directions, outputs = _unit_rows(state.w), _unit_rows(state.v)
-    for j in np.flatnonzero(indices >= 0):  # the same numbers for all neurons of a pair
-        limit = limits[chosen[indices[j]]]
-        directions[j], outputs[j] = limit.w, limit.v
+    reached = [limit for j in chosen if (limit := limits[j]) is not None]
+    for neuron in np.flatnonzero(indices >= 0):  # the same numbers for all neurons of a pair
+        limit = reached[indices[neuron]]
+        directions[neuron], outputs[neuron] = limit.w, limit.v
     events, num = state.events, pulled.walls.num_samples
     return PairAlignment(
         ends=codes_of,
@@ -113,8 +114,8 @@ def align_pairs(
         directions=directions,
         outputs=outputs,
         indices=indices,
-        extremal=np.array([limits[j].rate * limits[j].w for j in chosen]).reshape(-1, inner.shape[1]),
-        extremal_outputs=np.array([limits[j].v for j in chosen]).reshape(-1, outer.shape[1]),
+        extremal=np.array([limit.rate * limit.w for limit in reached]).reshape(-1, inner.shape[1]),
+        extremal_outputs=np.array([limit.v for limit in reached]).reshape(-1, outer.shape[1]),
         extremal_ends=codes_of[chosen],
         w=state.w,
         v=state.v,
@@ -244,12 +245,11 @@ def _events(pulled: OutputWalls, paths: list[PairPath | None]) -> AlignmentEvent
         for wall, time, kind in path.events
         for k in members[wall]
     ]
-    columns = list(zip(*rows, strict=True)) or [[]] * 4
     return AlignmentEvents(
-        np.array(columns[0], np.int64),
-        np.array(columns[1], np.int64),
-        np.array(columns[2], np.float64),
-        np.array(columns[3], np.int8),
+        neurons=np.array([row[0] for row in rows], np.int64),
+        samples=np.array([row[1] for row in rows], np.int64),
+        times=np.array([row[2] for row in rows], np.float64),
+        kinds=np.array([row[3] for row in rows], np.int8),
     )
 
 
@@ -266,11 +266,11 @@ def _count(paths: list[PairPath | None], kind: int, num_samples: IntArray, m: in
 
 def _distinct(limits: Sequence[PairLimit | None]) -> tuple[IntArray, list[int]]:
     """The distinct pairs among limits, fastest first: the place of each neuron's, and a neuron of each."""
-    settled = [j for j, limit in enumerate(limits) if limit is not None]
-    if not settled:
+    found = [(j, [limit.rate, *limit.w, *limit.v]) for j, limit in enumerate(limits) if limit is not None]
+    if not found:
         return np.full(len(limits), -1, dtype=np.int64), []
-    rows = np.array([[limits[j].rate, *limits[j].w, *limits[j].v] for j in settled])
-    order = np.lexsort((*np.round(rows[:, 1:] / SAME_PAIR).T[::-1], -np.round(rows[:, 0], 9)))
+    settled, rows = [j for j, _ in found], np.array([row for _, row in found])
+    order = np.lexsort((*np.round(rows[:, 1:] / SAME_PAIR).T[::-1], -np.round(rows[:, 0] / np.max(rows[:, 0]), 9)))
     kept: list[int] = []
     indices = np.full(len(limits), -1, dtype=np.int64)
     for place in order:

@@ -115,7 +115,7 @@ class PairPath:
         while self._stopped is None:
             log = kernels.PairLog(np.zeros(_LOG, np.int64), np.zeros(_LOG), np.zeros(1, np.int64))
             code, which = kernels.advance(self._walls, self._slide, self._state, log, horizon, quiet)
-            done = int(log.count[0])
+            done = int(log.num_written[0])
             self.events += [(int(b), float(t), REFRACTION) for b, t in zip(log.walls[:done], log.times, strict=False)]
             if code == kernels.AT_HORIZON:
                 return PathEnd(HORIZON)

@@ -57,11 +57,11 @@ class PairState(NamedTuple):
 
 
 class PairLog(NamedTuple):
-    """Crossings, in order: which wall and when; `count[0]` of them are written."""
+    """Crossings, in order: which wall and when; `num_written[0]` of them."""
 
     walls: IntVector
     times: FloatVector
-    count: IntVector
+    num_written: IntVector
 
 
 @kernel(fastmath=_FAST)
@@ -335,8 +335,8 @@ def advance(
         if num_on > 1 or not _crosses(walls, slide, state, hit, jump):
             return AT_WALL, hit
         _cross(walls, slide, state, hit, jump, tangent)
-        row = log.count[0]
+        row = log.num_written[0]
         log.walls[row], log.times[row] = hit, state.numbers[TIME]
-        log.count[0] += 1
-        if log.count[0] == log.walls.shape[0]:
+        log.num_written[0] += 1
+        if log.num_written[0] == log.walls.shape[0]:
             return LOG_IS_FULL, -1

@@ -72,7 +72,7 @@ def orthogonal_separability_of_classes(facts: OutputFacts) -> Comparison:
     cosines = facts.cosines
     if cosines is None:
         return undecided(facts.without_meaning)
-    holds = cosines.within > ROUNDING and cosines.across <= ROUNDING
+    holds = bool(cosines.within > ROUNDING and cosines.across <= ROUNDING)
     if not cosines.is_complete and holds:
         return undecided(f"too many pairs for $n$ = {facts.dataset.n}; no violation among those visited")
     return judgement(holds, min(cosines.within, -cosines.across, 1.0), class_pair_detail(facts))
