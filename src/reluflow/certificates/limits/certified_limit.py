@@ -11,6 +11,7 @@ from reluflow.certificates.certificate import Certificate, Kind
 from reluflow.certificates.certify import certify
 from reluflow.certificates.direction import ignored_samples
 from reluflow.certificates.limits.nearest_direction import IS_KKT, nearest_direction, program_size
+from reluflow.certificates.pair_kkt import smallest_margin
 from reluflow.certificates.regularised import certify_variant
 from reluflow.dynamics.collocation.tuning import RESCALED_MARGIN
 from reluflow.dynamics.solver import AbstractRun
@@ -142,6 +143,11 @@ def _variant_limit(trajectory: Trajectory) -> CertifiedLimit:
     """The last state of a run with weight decay, a frozen output layer, several outputs or an output bias, judged."""
     problem, rtol = trajectory.problem, _tolerance(trajectory)
     if problem.moves_freely:
+        judged = _without_left_behind_bias(trajectory)
+        if judged is not None:
+            found = _as_it_is(trajectory, certify(judged, problem.dataset, problem.loss, rtol=rtol))
+            words = f"{found.reason} The output bias grows like the logarithm of the squared norm: it is left out."
+            return CertifiedLimit(judged, found.certificate, found.distance, found.is_proof, words)
         certificate = certify(
             *(trajectory.network, problem.dataset, problem.loss),
             rtol=rtol,
@@ -161,6 +167,17 @@ def _variant_limit(trajectory: Trajectory) -> CertifiedLimit:
         rtol=rtol,
     )
     return _as_it_is(trajectory, certificate)
+
+
+def _without_left_behind_bias(trajectory: Trajectory) -> Network | None:
+    """The neurons alone of a classifier that grows for ever with a trained output bias; None for any other run.
+
+    While |theta|^2 grows e-fold the bias moves by a bounded amount, so that beside the neurons it vanishes, and the
+    direction tends to a KKT point of the margin without it.
+    """
+    problem, alone = trajectory.problem, trajectory.network.replace(b=None)
+    grows = problem.loss.fades and trajectory.outcome is Outcome.DIRECTION_CONVERGED and problem.moves_output_bias
+    return alone if grows and smallest_margin(alone, problem.dataset) > 0.0 else None
 
 
 def _as_it_is(trajectory: Trajectory, certificate: Certificate) -> CertifiedLimit:
