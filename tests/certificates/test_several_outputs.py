@@ -4,8 +4,20 @@ import numpy as np
 import pytest
 
 import reluflow
-from reluflow import Dataset, GradientDescent, LogisticLoss, Network, SoftmaxLoss, SquareLoss, TrainingProblem, certify
+from reluflow import (
+    CollocationFlow,
+    Dataset,
+    GradientDescent,
+    LogisticLoss,
+    Network,
+    SoftmaxLoss,
+    SquareLoss,
+    TrainingProblem,
+    certify,
+    train,
+)  # fmt: skip
 from reluflow.certificates.certificate import Kind
+from reluflow.certificates.limits.certified_limit import certified_limit
 from reluflow.certificates.pair_gradients import PairGradients, Pairs, UnitNetwork
 from reluflow.certificates.pair_kkt import pair_kkt
 from reluflow.errors import InvalidInputError
@@ -226,3 +238,24 @@ def test_what_is_open_or_does_not_fit_is_refused(call, words):
     data = Dataset(np.eye(3), np.arange(3), classes=("a", "b", "c"))
     with pytest.raises(InvalidInputError, match=words):
         call(Network(np.eye(3), v=np.eye(3)), data)
+
+
+@pytest.mark.parametrize("num_outputs", [1, 3])
+def test_the_limit_of_a_classifier_with_a_trained_bias_is_that_of_its_neurons(num_outputs):
+    """The last state was judged with a free bias, whose condition the flow does not tend to: residuals stayed at 0.05.
+
+    The bias grows like the logarithm of the squared norm, so that the direction tends to a KKT point without it.
+    """
+    X = np.array([[1.0, 0.2], [0.3, 1.0], [-1.0, -0.4]])
+    v = np.eye(3) - 1.0 / 3.0 if num_outputs == 3 else np.array([[1.0], [1.0], [-1.0]])
+    data = Dataset(X, [0, 1, 2], classes=("a", "b", "c")) if num_outputs == 3 else Dataset(X, [1, 1, -1])
+    w = np.linalg.norm(v, axis=1, keepdims=True) * X / np.linalg.norm(X, axis=1, keepdims=True)
+    network = Network(w=0.5 * w, v=0.5 * v, b=np.zeros(num_outputs))
+    problem = TrainingProblem(data, "softmax" if num_outputs == 3 else "logistic", network)
+    run = train(problem, CollocationFlow(rtol=1e-8))
+    assert run.outcome.code == "direction-converged"
+    limit = certified_limit(run)
+    assert limit.network.b is None
+    assert limit.certificate.residuals["kkt"] < 2e-3
+    assert pair_kkt(run.network, data).residual > 0.02
+    assert "it is left out" in limit.reason

@@ -95,7 +95,7 @@ def _signs(network: Network) -> FloatArray:
 def pushed_output(network: Network, dataset: Dataset) -> IntArray:
     """The output that each neuron pushes most: of classes the largest entry of v_j, of numbers the largest in size."""
     pushes = network.v if dataset.classes is not None else np.abs(network.v)
-    return np.argmax(pushes, axis=1).astype(np.int64)
+    return np.asarray(np.argmax(pushes, axis=1), dtype=np.int64)
 
 
 def output_names(dataset: Dataset) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from reluflow.certificates.certify import certify
 from reluflow.certificates.direction import ignored_samples
 from reluflow.certificates.limits.class_direction import ClassDirection, nearest_class_direction
 from reluflow.certificates.limits.nearest_direction import IS_KKT, nearest_direction, program_size
+from reluflow.certificates.pair_kkt import smallest_margin
 from reluflow.certificates.regularised import certify_variant
 from reluflow.dynamics.collocation.tuning import RESCALED_MARGIN
 from reluflow.dynamics.solver import AbstractRun
@@ -157,6 +158,11 @@ def _variant_limit(trajectory: Trajectory, close: float) -> CertifiedLimit:
         near = nearest_class_direction(trajectory.network, problem) if problem.loss.is_classification else None
         if near is not None and near.kkt.residual <= IS_KKT and (near.is_only or near.distance <= close):
             return _class_limit(trajectory, near)
+        judged = _without_left_behind_bias(trajectory)
+        if judged is not None:
+            found = _as_it_is(trajectory, certify(judged, problem.dataset, problem.loss, rtol=rtol))
+            words = f"{found.reason} The output bias grows like the logarithm of the squared norm: it is left out."
+            return CertifiedLimit(judged, found.certificate, found.distance, found.is_proof, words)
         certificate = certify(
             *(trajectory.network, problem.dataset, problem.loss),
             rtol=rtol,
@@ -176,6 +182,17 @@ def _variant_limit(trajectory: Trajectory, close: float) -> CertifiedLimit:
         rtol=rtol,
     )
     return _as_it_is(trajectory, certificate)
+
+
+def _without_left_behind_bias(trajectory: Trajectory) -> Network | None:
+    """The neurons alone of a classifier that grows for ever with a trained output bias; None for any other run.
+
+    While |theta|^2 grows e-fold the bias moves by a bounded amount, so that beside the neurons it vanishes, and the
+    direction tends to a KKT point of the margin without it.
+    """
+    problem, alone = trajectory.problem, trajectory.network.replace(b=None)
+    grows = problem.loss.fades and trajectory.outcome is Outcome.DIRECTION_CONVERGED and problem.moves_output_bias
+    return alone if grows and smallest_margin(alone, problem.dataset) > 0.0 else None
 
 
 def _as_it_is(trajectory: Trajectory, certificate: Certificate) -> CertifiedLimit:
