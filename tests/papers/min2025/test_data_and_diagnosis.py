@@ -19,7 +19,8 @@ from reluflow.theory.verdict import VerdictKind
 
 @pytest.mark.parametrize(
     ("name", "separable", "printed"),
-    [("a", True, False), ("b", True, False), ("c", True, True), ("d", True, False), ("ce1", True, True), ("ce2", True, True)],
+    [("a", True, False), ("b", True, False), ("c", True, True), ("d", True, False), ("ce1", True, True),
+     ("ce2", True, True)],
 )  # fmt: skip
 def test_what_diagnose_says(name, separable, printed):
     found = diagnose(load(f"min2025-{name}"))
