@@ -122,7 +122,7 @@ class Alignments:
         """
         total = self.A.sum(axis=1, keepdims=True)
         spread = (self.A - 2.0 * (total - self.A)) / np.maximum(total, np.finfo(float).tiny)
-        return np.minimum(spread, self.B - printed_threshold(self.geometry.num_classes))
+        return np.asarray(np.minimum(spread, self.B - printed_threshold(self.geometry.num_classes)))
 
     def semi_local_start(self) -> FloatArray:
         """Margin of repair (b), shape (m, K): (i) A_c > (K-1) max A_c'; (ii) all B_c' < 0, B_c >= b_lo; (iii) sizes.

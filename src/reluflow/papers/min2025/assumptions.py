@@ -30,7 +30,7 @@ def separable_classes(facts: DatasetFacts | OutputFacts) -> Comparison:
         return geometry
     mu_s, mu_d = geometry.mu_s, geometry.mu_d
     words = rf"$\mu_s$ = {mu_s:.9g}, $\mu_d$ = {mu_d:.9g}, of at most {1.0 / (geometry.num_classes - 1.0):.6g}"
-    return judgement(min(mu_s, mu_d) > ROUNDING, min(mu_s, mu_d), words)
+    return judgement(bool(min(mu_s, mu_d) > ROUNDING), min(mu_s, mu_d), words)
 
 
 def printed_data_condition(facts: DatasetFacts | OutputFacts) -> Comparison:
@@ -56,7 +56,7 @@ def separable_with_bias(facts: DatasetFacts | OutputFacts) -> Comparison:
     words = (
         rf"$\mu_s$ = {augmented.mu_s:.6g}, $\mu_d$ = {augmented.mu_d:.6g} with it; $\mu_d X_{{\min}}^2$ = {least:.6g}"
     )
-    return judgement(margin > ROUNDING, margin, words)
+    return judgement(bool(margin > ROUNDING), margin, words)
 
 
 SEPARABLE_CLASSES = Assumption(

@@ -90,7 +90,7 @@ class ClassGeometry:
     def is_affordable(self) -> bool:
         """Whether all pairs of samples can be visited in seconds."""
         n, d = self.X.shape
-        return float(n) * n * (d + 100) <= PAIR_BUDGET
+        return bool(float(n) * n * (d + 100) <= PAIR_BUDGET)
 
     @cached_property
     def extreme_cosines(self) -> tuple[float, float]:

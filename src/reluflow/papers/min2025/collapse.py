@@ -49,7 +49,8 @@ def collapse_metrics(network: Network, geometry: ClassGeometry) -> CollapseMetri
     lengths = np.linalg.norm(features, axis=1)
     num_dead = int(np.sum(lengths == 0.0))
     if num_dead:
-        return CollapseMetrics(*(6 * [float("nan")]), num_dead)
+        none = float("nan")
+        return CollapseMetrics(none, none, none, none, none, none, num_dead)
     unit = features / lengths[:, None]
     K, v = geometry.num_classes, (network.v * root[:, None]).T
     means = np.array([features[members].mean(axis=0) for members in geometry.members])

@@ -205,7 +205,7 @@ FIGURE = PaperFigure(
     "min2025/fig3",
     __doc__,
     Settings(per_digit=300),
-    Settings(per_digit=1000, seeds=(0, 1, 2)),
+    Settings(per_digit=1000),
     compute,
     claims,
     draw,

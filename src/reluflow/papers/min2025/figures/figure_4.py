@@ -166,7 +166,7 @@ FIGURE = PaperFigure(
     "min2025/fig4",
     __doc__,
     Settings(),
-    Settings(width=24, num_times=120),
+    Settings(width=16, num_times=60),
     compute,
     claims,
     draw,

@@ -11,9 +11,9 @@ from reluflow.papers.min2025.alignments import Alignments
 from reluflow.papers.min2025.class_geometry import pseudo_labels
 from reluflow.papers.min2025.paper import EXAMPLE, SETTING
 from reluflow.papers.min2025.theorems.shared import SEPARABLE, SETTING_HYPOTHESES, geometry
-from reluflow.theory.comparison import Source
+from reluflow.theory.comparison import Source, Values
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measures import AtLeast, AtMost, Values
+from reluflow.theory.measures import AtLeast, AtMost
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
 ROUNDING = 1e-10

@@ -10,9 +10,9 @@ from reluflow.arrays import FloatArray, IntArray
 from reluflow.papers.min2025.class_geometry import ClassGeometry
 from reluflow.papers.min2025.paper import EXAMPLE, SETTING
 from reluflow.papers.min2025.theorems.shared import SEPARABLE, SETTING_HYPOTHESES, geometry
-from reluflow.theory.comparison import Comparison, Source, judgement
+from reluflow.theory.comparison import Comparison, Source, Values, judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measures import AtLeast, Values
+from reluflow.theory.measures import AtLeast
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 ROUNDING = 1e-10

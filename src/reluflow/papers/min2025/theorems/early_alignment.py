@@ -12,11 +12,11 @@ from reluflow.network import Network
 from reluflow.network.network import row_norms
 from reluflow.papers.min2025.paper import EXAMPLE, SETTING
 from reluflow.papers.min2025.theorems.shared import SETTING_HYPOTHESES, geometry, largest_row
-from reluflow.theory.comparison import Source
+from reluflow.theory.comparison import Source, Values
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.hypotheses import BALANCED
-from reluflow.theory.measures import AtMost, Quantities, ScaledDownTo, Values
+from reluflow.theory.measures import AtMost, Quantities, ScaledDownTo
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 ROUNDING = 1e-12  # of a logarithm of a norm along a run
@@ -99,7 +99,7 @@ def largest_length(evidence: Evidence) -> float:
 def alignment_time(evidence: Evidence) -> float:
     """T = log(1/(sqrt m eps))/(4 n X_max), with eps the scale of the start."""
     m, n = evidence.network.num_neurons, evidence.dataset.n
-    return (-evidence.network.log_scale - 0.5 * np.log(m)) / (4.0 * n * largest_length(evidence))
+    return float((-evidence.network.log_scale - 0.5 * np.log(m)) / (4.0 * n * largest_length(evidence)))
 
 
 def early_plan(evidence: Evidence) -> FlowPlan:

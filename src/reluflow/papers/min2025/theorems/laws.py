@@ -21,10 +21,10 @@ from reluflow.papers.min2025.theorems.max_margin import (
     late_plan,
 )
 from reluflow.papers.min2025.theorems.shared import START_HYPOTHESES, alignments, geometry
-from reluflow.theory.comparison import Comparison, Source, judgement, require
+from reluflow.theory.comparison import Comparison, Source, Values, judgement, require
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
-from reluflow.theory.measures import AtMost, Quantities, Values
+from reluflow.theory.measures import AtMost, Quantities
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 CLOSE = 5e-3  # relative, of what is extrapolated in 1/log t
@@ -93,7 +93,8 @@ GROWTH = Theorem(
 def _metric(evidence: Evidence, name: str, powers: tuple[float, ...]) -> float:
     snapshots = late(evidence)
     values = [np.array([getattr(collapse_metrics(s.network, geometry(evidence)), name)]) for s in snapshots]
-    return abs(float(extrapolated(snapshots, values, powers)[0]) - getattr(limit_metrics(geometry(evidence)), name))
+    limit = float(getattr(limit_metrics(geometry(evidence)), name))
+    return abs(float(extrapolated(snapshots, values, powers)[0]) - limit)
 
 
 def _nc1(evidence: Evidence) -> float:

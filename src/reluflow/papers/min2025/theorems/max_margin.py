@@ -20,11 +20,11 @@ from reluflow.papers.min2025.class_geometry import pseudo_labels
 from reluflow.papers.min2025.collapse import margin_one_multipliers, margin_one_network
 from reluflow.papers.min2025.paper import EXAMPLE, SETTING
 from reluflow.papers.min2025.theorems.shared import START_HYPOTHESES, alignments, geometry
-from reluflow.theory.comparison import Comparison, Level, judgement, require
+from reluflow.theory.comparison import Comparison, Level, Values, judgement, require
 from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.flow_plan import FlowPlan
-from reluflow.theory.measures import AtMost, Quantities, Values
+from reluflow.theory.measures import AtMost, Quantities
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 
 EXTRAPOLATED = 2e-3  # what the fit of two powers over log t = 50 to 600 leaves of a residual that tends to 0

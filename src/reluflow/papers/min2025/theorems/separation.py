@@ -13,10 +13,10 @@ from reluflow.papers.min2025.class_geometry import force_length, lasting_thresho
 from reluflow.papers.min2025.paper import SETTING
 from reluflow.papers.min2025.theorems.early_alignment import largest_length, log_outputs
 from reluflow.papers.min2025.theorems.shared import START_HYPOTHESES, alignments, geometry, largest_row
-from reluflow.theory.comparison import Comparison, Level, Source, judgement, none_of, require
+from reluflow.theory.comparison import Comparison, Level, Source, Values, judgement, none_of, require
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.flow_plan import FlowPlan
-from reluflow.theory.measures import AtLeast, AtMost, Quantities, ScaledDownTo, Values
+from reluflow.theory.measures import AtLeast, AtMost, Quantities, ScaledDownTo
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 
 ROUNDING = 1e-9  # of an alignment along a run
@@ -163,7 +163,7 @@ def _needed_log_scale(evidence: Evidence) -> float:
     classes, m = geometry(evidence), evidence.network.num_neurons
     size = m * classes.norms.max() * max(largest_row(evidence), 1.0) ** 2
     grown = 2.0 * _until(evidence) * classes.learning_rates.max()
-    return 0.5 * (float(np.log(evidence.parameter("smallness") / size)) - grown) - 1.0
+    return float(0.5 * (np.log(evidence.parameter("smallness") / size) - grown) - 1.0)
 
 
 ROUNDS = Parameter("rounds", 8.0, r"how many times $1/(\kappa |S_c|)$ alignment is given", low=0.0)
@@ -175,14 +175,6 @@ SMALL = Hypothesis(
     is_regime=True,
     needs_trajectory=True,
 )
-_SEPARATION = {
-    "parameters": (ROUNDS, SMALLNESS),
-    "plan": separation_plan,
-    "log_scale": ScaledDownTo(_needed_log_scale),
-    "setting": SETTING,
-    "example": "min2025-c",
-    "takes_classes": True,
-}
 
 LEMMA_4 = Theorem(
     "min2025:lemma4",
@@ -198,7 +190,12 @@ LEMMA_4 = Theorem(
         Conclusion("foreign-off", "foreign samples never switch on", foreign_stay_of_semi_local, Level.EXACT),
     ),
     erratum="E1, E2, E3: false from the printed start (18); the start is the repaired one.",
-    **_SEPARATION,
+    parameters=(ROUNDS, SMALLNESS),
+    plan=separation_plan,
+    log_scale=ScaledDownTo(_needed_log_scale),
+    setting=SETTING,
+    example="min2025-c",
+    takes_classes=True,
 )
 PROP_1 = Theorem(
     "min2025:prop1",
@@ -211,7 +208,12 @@ PROP_1 = Theorem(
         Conclusion("one-way", "no neuron meets a hyperplane twice", _crossed_twice, Level.EXACT),
     ),
     erratum="E1, E2, E3: false from the printed start (18) with the printed data condition; the start is repaired.",
-    **_SEPARATION,
+    parameters=(ROUNDS, SMALLNESS),
+    plan=separation_plan,
+    log_scale=ScaledDownTo(_needed_log_scale),
+    setting=SETTING,
+    example="min2025-c",
+    takes_classes=True,
 )
 
 # Proposition 3: exclusive starts, with the time -----------------------------------------------------------------------

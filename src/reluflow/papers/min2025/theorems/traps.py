@@ -12,10 +12,10 @@ from reluflow.papers.min2025.class_geometry import lasting_threshold
 from reluflow.papers.min2025.paper import EXAMPLE, SETTING
 from reluflow.papers.min2025.theorems.separation import entered, states
 from reluflow.papers.min2025.theorems.shared import SEPARABLE, SETTING_HYPOTHESES, START_HYPOTHESES, geometry
-from reluflow.theory.comparison import Comparison, Level, Source, judgement, none_of, require
+from reluflow.theory.comparison import Comparison, Level, Source, Values, judgement, none_of, require
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
-from reluflow.theory.measures import AtLeast, AtMost, Values
+from reluflow.theory.measures import AtLeast, AtMost
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 
 ROUNDING = 1e-8  # of a product <w_j, x_k>, relative to lengths, from one recorded time to the next
