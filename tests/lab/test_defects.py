@@ -106,7 +106,7 @@ def test_samples_dragged_outwards_again_and_again_stay_in_reach(open_page):
 def test_pasted_labels_mean_what_they_mean_in_a_file(open_page, text, y, loss, words):
     """0 and 1 silently became a regression and words were refused, although `reluflow lab FILE` takes both."""
     page = open_page("v=1&width=5")
-    page.click("text=Your own data")
+    page.click("summary:text('Your own data')")
     page.fill("#paste", text)
     page.click("#use-data")
     page.evaluate("reluflow.settled()")

@@ -73,7 +73,8 @@ def _thumbnail(name: str) -> list[list[float]]:
     data = load(name)
     labels = data.y if data.y.ndim == 1 else data.y[:, 0]
     picked = np.unique(np.linspace(0, data.n - 1, MOST_THUMBNAIL_POINTS).round().astype(np.intp))
-    return np.column_stack([data.X, labels])[picked].round(4).tolist()
+    rows: list[list[float]] = np.column_stack([data.X, labels])[picked].round(4).tolist()
+    return rows
 
 
 def schemes() -> list[dict[str, str]]:
