@@ -25,8 +25,8 @@ def align(
     r"""Follow every neuron of a problem to its end in the limit of vanishing scale, in closed form.
 
     The forces are those of the labels at zero output, and each neuron moves by $dw/dt = a D$,
-    $da/dt = \langle w, D\rangle$
-    with $D = \sum_k \eta_k r_k x_k$; only the direction of (w, a) matters, not the scale of the network.
+    $da/dt = \langle w, D\rangle$ with $D = \sum_k \eta_k r_k x_k$; only the direction of (w, a) matters, not the
+    scale of the network.
 
     Parameters
     ----------
@@ -79,9 +79,8 @@ def extremal_vectors(
 ) -> extremal.ExtremalVectors:
     """Enumerate the directions that neurons of a problem can align with when the scale vanishes.
 
-
-    A vector D != 0 is extremal if it is a subgradient of G on some cone $M_u$ and lies in $M_u$ or in $-M_u$. The data, the
-    loss and the leak decide them; the neurons do not matter.
+    A vector D != 0 is extremal if it is a subgradient of G on some cone $M_u$ and lies in $M_u$ or in $-M_u$. The data,
+    the loss and the leak decide them; the neurons do not matter.
 
     Parameters
     ----------
