@@ -17,7 +17,14 @@ BOOST = {
     "vanishing-scale.md": 2.0,
     "dynamics.md": 2.0,
 }
-LAST = {"reproductions/": 0.2, "coverage/": 0.3, "evidence/": 0.2, "commands/": 0.5, "reference/": 0.5}
+LAST = {
+    "reproductions/": 0.2,
+    "coverage/": 0.3,
+    "evidence/": 0.2,
+    "notebooks": 0.5,
+    "commands/": 0.5,
+    "reference/": 0.5,
+}
 
 
 def on_config(config: Any) -> Any:
