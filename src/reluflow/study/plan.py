@@ -153,11 +153,8 @@ class RunningStudy:
         seconds = None if allowed.max_seconds is None else FLOW_SHARE * allowed.max_seconds
         follow = partial(follow_flow, self._problem, max_steps=allowed.max_steps, max_seconds=seconds)
         self._submit(StudyTask("flow", follow, has_progress=True))
-        if self._problem.num_outputs > 1:
-            self._open.append(one_output_only(self._problem))
-            return
-        dataset, loss, most = self._study.dataset, self._study.loss, self._geometry_seconds
-        self._add("diagnosis", partial(diagnose, dataset, loss, leak=self._study.leak, max_seconds=most))
+        study, most = self._study, self._geometry_seconds
+        self._add("diagnosis", partial(diagnose, study.dataset, study.loss, leak=study.leak, max_seconds=most))
         self._add_geometry()
 
     @property

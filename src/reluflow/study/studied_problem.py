@@ -25,6 +25,6 @@ def one_output_only(problem: TrainingProblem) -> str:
         else "`--target NAME` studies one column"
     )
     return (
-        "Assumptions, extremal vectors, alignments, the path at vanishing scale and the theorems were left out: they "
-        f"are of networks with one output; {way}."
+        "The path at vanishing scale and the theorems on one output were left out, and extremal pairs and alignments "
+        f"are listed by `reluflow extremal` and `reluflow align`; {way}."
     )

@@ -101,7 +101,7 @@ def extremal_vectors(
     """Enumerate the directions that neurons of a problem can align with when the scale vanishes.
 
     A vector D != 0 is extremal if it is a subgradient of G on some cone $M_u$ and lies in $M_u$ or in $-M_u$. The data,
-    the loss and the leak decide them; the neurons do not matter. With K outputs they are pairs of directions of w and v.
+    the loss and the leak decide them; the neurons do not matter. With K outputs they are pairs of directions.
 
     Parameters
     ----------
