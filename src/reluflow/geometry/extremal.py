@@ -177,7 +177,7 @@ def extremal_vectors(
     """
     dataset = as_dataset(dataset)
     chosen = loss_named(loss) if isinstance(loss, str) else loss
-    dataset.refuse_several_outputs("extremal vectors")
+    dataset.refuse_several_outputs("extremal vectors", instead="`extremal_pairs(dataset, loss)`")
     chosen.check_labels(dataset.y, dataset.classes)
     return extremal_vectors_of(
         dataset.X,
