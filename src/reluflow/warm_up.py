@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from types import ModuleType
 
+from reluflow import bernstein_kernels
 from reluflow.certificates.backends import active_set_kernel, coordinate_descent_kernel
 from reluflow.compilation.parallel import Progress, compile_kernels
 from reluflow.dynamics.collocation import neuron_path_kernels, output_kernels, sliding_kernels, tangent_kernels
@@ -30,6 +31,7 @@ class Work(Enum):
     """Kinds of work, each with the files of kernels that it calls; those that these call come with them."""
 
     EVENT_DRIVEN_FLOW = (
+        bernstein_kernels,
         carrying_kernels,
         crossing_kernels,
         step_kernels,

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from reluflow import Dataset, Network, TrainingProblem, extremal_vectors
+from reluflow.errors import InvalidInputError
 from reluflow.geometry import extremal_pairs as module
+from reluflow.geometry.extremal import extremal_vectors as of_one_output
 from reluflow.geometry.extremal import extremal_vectors_of
 from reluflow.geometry.extremal_pairs import extremal_pairs, extremal_pairs_of
 from reluflow.losses import SoftmaxLoss, SquareLoss
@@ -159,6 +161,10 @@ def test_a_problem_gives_pairs_and_its_table():
     data = Dataset(np.eye(3), [0, 1, 2], classes=("x", "y", "z"))
     found = extremal_vectors(TrainingProblem(data, "softmax", Network(w=[[1.0, 0.0, 0.0]], v=[[1.0, 0.0, 0.0]])))
     assert isinstance(found, module.ExtremalPairs)
+    with pytest.raises(
+        InvalidInputError, match="must have one output for extremal vectors, got 3 classes; `extremal_p"
+    ):
+        of_one_output(data, "softmax")
     assert repr(found).startswith("ExtremalPairs(3 maximum")
     assert found.table()[0].keys() == {"vector", "output", "rate", "kind", "pattern"}
     none = extremal_pairs_of(np.eye(2), np.zeros((2, 2)))

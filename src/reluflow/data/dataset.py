@@ -149,10 +149,14 @@ class Dataset:
         """Outputs of the zero network on the samples: shape (n,), or (n, K) for several outputs."""
         return np.zeros(self.n if self.num_outputs == 1 else (self.n, self.num_outputs))
 
-    def refuse_several_outputs(self, who: str) -> None:
-        """Raise where there are several outputs, for whoever knows one only."""
+    def refuse_several_outputs(self, who: str, *, instead: str = "") -> None:
+        """Raise where there are several outputs, for whoever knows one only; `instead` names what knows several."""
         if self.num_outputs > 1:
             labels = f"{self.num_outputs} classes" if self.classes is not None else f"{self.num_outputs} columns of `y`"
+            if instead:
+                raise InvalidInputError(
+                    f"`dataset` must have one output for {who}, got {labels}; {instead} takes several."
+                )
             way = "`dataset.one_against_rest(CLASS)` (`--labels CLASS`) sets one class against the rest"
             raise InvalidInputError(
                 f"`dataset` must have one output for {who}, which is open for several, got {labels}; "

@@ -295,7 +295,7 @@ def alignment_of(
     progress: Progress = None,
 ) -> Alignment:
     """`align` on a dataset with the forces that its labels exert at zero output."""
-    dataset.refuse_several_outputs("alignment")
+    dataset.refuse_several_outputs("alignment", instead="`pair_alignment_of(dataset, loss, w, v)`")
     loss.check_labels(dataset.y, dataset.classes)
     return align(dataset.X, loss.label_forces(dataset.y), w, a, leak=leak, max_seconds=max_seconds, progress=progress)
 

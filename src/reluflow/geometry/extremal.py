@@ -177,7 +177,7 @@ def extremal_vectors(
     """
     dataset = as_dataset(dataset)
     chosen = loss_named(loss) if isinstance(loss, str) else loss
-    dataset.refuse_several_outputs("extremal vectors")
+    dataset.refuse_several_outputs("extremal vectors", instead="`extremal_pairs(dataset, loss)`")
     chosen.check_labels(dataset.y, dataset.classes)
     return extremal_vectors_of(
         dataset.X,
@@ -224,9 +224,8 @@ def extremal_vectors_of(
         notes += faces.notes
         landings, dead = _landings(directions, coefficients, faces.signs, notes)
         if rank < directions.basis.shape[1]:  # then the directions orthogonal to all samples are a cone too
-            dead += _dead_saddles(
-                [landing_on(directions, coefficients, np.zeros(m, dtype=np.int8), side=1)], coefficients
-            )
+            nothing = landing_on(directions, coefficients, np.zeros(m, dtype=np.int8), side=1)
+            dead += _dead_saddles([nothing], coefficients)
         return _collect(directions, coefficients, leak, landings, dead, exact=True, notes=notes)
     settled = settled_signs(
         directions, coefficients, num_starts=num_starts, seed=seed, max_seconds=max_seconds, progress=progress

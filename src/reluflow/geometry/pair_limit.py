@@ -75,7 +75,7 @@ class PairLimit:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class PairMotion:
     """A neuron (w, v) under constant D for all later times, in the frame of the pairs of D."""
 
     pairs: SingularPairs
@@ -85,7 +85,7 @@ class Motion:
     rest_v: FloatArray
 
     @classmethod
-    def of(cls, pairs: SingularPairs, w: FloatArray, v: FloatArray) -> Motion:
+    def of(cls, pairs: SingularPairs, w: FloatArray, v: FloatArray) -> PairMotion:
         """Split a neuron; what it has of a pair up to rounding is none."""
         along_w, along_v = pairs.inputs @ w, pairs.outputs @ v
         rising = 0.5 * (along_w + along_v)

@@ -25,7 +25,7 @@ from reluflow.geometry.boundary.events import DEATH, REFRACTION, RIDGE, SLIDE_EN
 from reluflow.geometry.boundary.tolerance import GIVEN, ROUNDING
 from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.geometry.output_walls import OutputWalls
-from reluflow.geometry.pair_limit import Motion, PairLimit, SingularPairs, is_largest_beside
+from reluflow.geometry.pair_limit import PairLimit, PairMotion, SingularPairs, is_largest_beside
 
 _MOST_EVEN = 6  # walls through a limit that are felt to second order only: 2^6 sides are looked at
 _LOG = 256  # crossings between two returns of the kernel
@@ -208,7 +208,7 @@ class PairPath:
         basis = orthonormal_rows(pulled.normals[on])
         inverse = np.linalg.pinv(pulled.normals[on]).T  # (s, d)
         multipliers = -inverse @ pull  # (s, K)
-        self._slide = kernels.Slide(
+        self._slide = kernels.PairSlide(
             np.ascontiguousarray(basis),
             np.ascontiguousarray(inverse),
             np.ascontiguousarray(multipliers - pulled.plus[on]),
@@ -220,10 +220,10 @@ class PairPath:
 
     # Where it ends --------------------------------------------------------------------------------------------------
 
-    def _motion(self) -> Motion:
+    def _motion(self) -> PairMotion:
         self._prepare()
         pairs = SingularPairs.of(self._state.pull.T, self._pulled.scale)
-        return Motion.of(pairs, self.w, self.v)
+        return PairMotion.of(pairs, self.w, self.v)
 
     def _look(self) -> None:
         """Find out whether the neuron stays in its cone for ever; else jump over the time in which it does."""

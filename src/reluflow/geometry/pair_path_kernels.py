@@ -36,7 +36,7 @@ class PairWalls(NamedTuple):
     scale: float  # sum of the largest strengths: what a force is small against
 
 
-class Slide(NamedTuple):
+class PairSlide(NamedTuple):
     """The s walls that a neuron slides on; a wall's multiplier and its two bounds are linear in v."""
 
     basis: FloatMatrix  # (rank, d) orthonormal rows that span the normals
@@ -65,7 +65,7 @@ class PairLog(NamedTuple):
 
 
 @kernel(fastmath=_FAST)
-def _normalise(state: PairState, slide: Slide) -> None:
+def _normalise(state: PairState, slide: PairSlide) -> None:
     """Keep the neuron on the walls it slides on, and bring it to norm 1."""
     w, v = state.w, state.v
     for row in range(slide.basis.shape[0]):
@@ -164,7 +164,7 @@ def _first_wall(
 
 @kernel()
 def _first_exit(
-    walls: PairWalls, slide: Slide, terms_v: FloatMatrix, degree: int, before: float, powers: FloatVector,
+    walls: PairWalls, slide: PairSlide, terms_v: FloatMatrix, degree: int, before: float, powers: FloatVector,
     work: FloatVector,
 ) -> tuple[int, int, float]:  # fmt: skip
     """The slide that ends first in a step, before some place of it: its place among the walls slid on, which end."""
@@ -196,7 +196,7 @@ def _move(state: PairState, z: FloatMatrix, terms_v: FloatMatrix, degree: int, a
 
 
 @kernel(fastmath=_FAST)
-def _crosses(walls: PairWalls, slide: Slide, state: PairState, wall: int, jump: FloatVector) -> bool:
+def _crosses(walls: PairWalls, slide: PairSlide, state: PairState, wall: int, jump: FloatVector) -> bool:
     """Whether a neuron that has come to one wall passes it: it moves off on the other side and goes on sliding."""
     num_outputs = state.v.shape[0]
     side = float(state.sides[wall])
@@ -232,7 +232,7 @@ def _crosses(walls: PairWalls, slide: Slide, state: PairState, wall: int, jump: 
 
 @kernel(fastmath=_FAST)
 def _cross(
-    walls: PairWalls, slide: Slide, state: PairState, wall: int, jump: FloatVector, tangent: FloatVector
+    walls: PairWalls, slide: PairSlide, state: PairState, wall: int, jump: FloatVector, tangent: FloatVector
 ) -> None:
     """Pass a wall: its side, D, the products of D with the normals and the multipliers change."""
     d = state.w.shape[0]
@@ -265,7 +265,7 @@ def _cross(
 
 @kernel(nogil=True, fastmath=_FAST)
 def advance(
-    walls: PairWalls, slide: Slide, state: PairState, log: PairLog, horizon: float, quiet_steps: int
+    walls: PairWalls, slide: PairSlide, state: PairState, log: PairLog, horizon: float, quiet_steps: int
 ) -> tuple[int, int]:
     """Carry a neuron on until something is to be decided, and say what and at which wall.
 
