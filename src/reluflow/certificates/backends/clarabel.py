@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import clarabel
 import numpy as np
-from scipy.sparse import coo_matrix, csc_matrix
+from scipy.sparse import block_diag, coo_matrix, csc_matrix, triu
 
 from reluflow.arrays import FloatArray, IndexArray
 from reluflow.errors import BackendError
@@ -125,6 +125,26 @@ def shortest_separator(rows: FloatArray, columns: FloatArray) -> tuple[FloatArra
     if not np.all(np.isfinite(u)) or not np.all(np.isfinite(multipliers)) or not np.any(u) or not multipliers.sum() > 0:
         return None
     return u * columns, multipliers / multipliers.sum()
+
+
+def quadratic_program(
+    blocks: list[FloatArray], cost: FloatArray, rows: FloatArray, least: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Minimise <cost, x> + <x, Q x> / 2 with rows @ x >= least: x and the multipliers, not negative.
+
+    `blocks` are the square matrices along the diagonal of Q, positive semi-definite.
+    """
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
+    settings.max_iter, settings.time_limit = 100, 20.0
+    quadratic = csc_matrix(triu(block_diag(blocks, format="csc")))
+    cones = [clarabel.NonnegativeConeT(len(least))]
+    solution = clarabel.DefaultSolver(quadratic, cost, csc_matrix(-rows), -least, cones, settings).solve()
+    x, multipliers = np.asarray(solution.x), np.asarray(solution.z)
+    if not (np.all(np.isfinite(x)) and np.all(np.isfinite(multipliers))):
+        raise BackendError(f"Clarabel ended a quadratic program with {solution.status}; rescale the samples.")
+    return x, np.maximum(multipliers, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,10 @@ from reluflow.after_run import Stage
 from reluflow.certificates.certificate import Certificate, Kind
 from reluflow.certificates.certify import certify
 from reluflow.certificates.direction import ignored_samples
+from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.certificates.limits.nearest_direction import IS_KKT, nearest_direction, program_size
 from reluflow.certificates.pair_kkt import smallest_margin
+from reluflow.certificates.pattern_pairs import kkt_direction_in_patterns
 from reluflow.certificates.regularised import certify_variant
 from reluflow.dynamics.collocation.tuning import RESCALED_MARGIN
 from reluflow.dynamics.solver import AbstractRun
@@ -24,6 +26,7 @@ _COSTLY = 1_000_000  # numbers in the program for the best direction in given pa
 _HOPELESS = 30_000_000  # numbers in it from which it takes minutes and gigabytes
 _GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next;
 _FAR_GROWTH = 1.15  # beyond `RESCALED_MARGIN`, of its logarithm
+_LEFT_BEHIND = "The output bias grows like the logarithm of the squared norm: it is left out."
 _HOPELESS_PACE = 3.0  # times as long as a run can go on, at the pace of now, is too far for it to pick up
 
 
@@ -143,10 +146,12 @@ def _variant_limit(trajectory: Trajectory) -> CertifiedLimit:
     """The last state of a run with weight decay, a frozen output layer, several outputs or an output bias, judged."""
     problem, rtol = trajectory.problem, _tolerance(trajectory)
     if problem.moves_freely:
+        if trajectory.outcome is Outcome.DIRECTION_CONVERGED and (solved := _solved_pairs(trajectory)) is not None:
+            return solved
         judged = _without_left_behind_bias(trajectory)
         if judged is not None:
             found = _as_it_is(trajectory, certify(judged, problem.dataset, problem.loss, rtol=rtol))
-            words = f"{found.reason} The output bias grows like the logarithm of the squared norm: it is left out."
+            words = f"{found.reason} {_LEFT_BEHIND}"
             return CertifiedLimit(judged, found.certificate, found.distance, found.is_proof, words)
         certificate = certify(
             *(trajectory.network, problem.dataset, problem.loss),
@@ -167,6 +172,29 @@ def _variant_limit(trajectory: Trajectory) -> CertifiedLimit:
         rtol=rtol,
     )
     return _as_it_is(trajectory, certificate)
+
+
+def _solved_pairs(trajectory: Trajectory) -> CertifiedLimit | None:
+    """The KKT direction of several outputs next to the run's own, solved for in its patterns; None where none is.
+
+    No proof: within fixed patterns the problem is not convex, and which light neurons can still change the limit is not
+    decided.
+    """
+    problem, last = trajectory.problem, unit_norm(trajectory.network)
+    if not smallest_margin(last, problem.dataset) > 0.0:
+        return None
+    solved = kkt_direction_in_patterns(last, problem.dataset)
+    if solved is None or (distance := direction_distance(last, solved)) > LimitIdentified().close:
+        return None
+    certificate = certify(solved, problem.dataset, problem.loss)
+    if certificate.kind not in (Kind.KKT_DIRECTION, Kind.MAX_MARGIN):
+        return None
+    words = (
+        f"Solved for in the final patterns; the last direction is {distance:.2g} away. Not a proof: whether a light "
+        f"neuron can still change the limit is not decided for {problem.variant}."
+    )
+    words += f" {_LEFT_BEHIND}" if problem.moves_output_bias else ""
+    return CertifiedLimit(solved, certificate, distance, False, words)
 
 
 def _without_left_behind_bias(trajectory: Trajectory) -> Network | None:
