@@ -31,7 +31,7 @@ _LARGEST_PROGRAM = 300  # unknowns of a quadratic program: seconds in all
 
 
 @dataclass(frozen=True, eq=False)
-class _Groups:
+class _MergedNeurons:
     """Neurons taken together: each group moves in a subspace, w = basis omega.
 
     Parameters
@@ -100,7 +100,7 @@ def kkt_direction_in_patterns(network: Network, dataset: Dataset) -> Network | N
     return None
 
 
-def _grouped(network: Network, X: FloatArray) -> _Groups:
+def _grouped(network: Network, X: FloatArray) -> _MergedNeurons:
     """The neurons that carry a network, by pattern, direction and what they push."""
     lengths, heights = row_norms(network.w), row_norms(network.v)
     sizes = np.sqrt(network.weight) * np.hypot(lengths, heights)
@@ -127,7 +127,7 @@ def _grouped(network: Network, X: FloatArray) -> _Groups:
         sign = np.sign(left_vectors[:, 0] @ network.w[group[0]]) or 1.0
         w[g], v[g] = sign * np.sqrt(values[0]) * left_vectors[:, 0], sign * np.sqrt(values[0]) * right_vectors[0]
     leaders = patterns[[int(group[0]) for group in members]]
-    return _Groups(
+    return _MergedNeurons(
         members,
         [sizes[group] / float(np.linalg.norm(sizes[group])) for group in members],
         w,
@@ -150,13 +150,13 @@ def _basis(walls: FloatArray, d: int) -> FloatArray:
     return np.asarray(rows[rank:].T)
 
 
-def _scaled(groups: _Groups, margin: float) -> _Groups:
+def _scaled(groups: _MergedNeurons, margin: float) -> _MergedNeurons:
     """At smallest margin 1."""
     factor = 1.0 / float(np.sqrt(margin))
     return replace(groups, w=groups.w * factor, v=groups.v * factor)
 
 
-def _solved(groups: _Groups, X: FloatArray, pairs: Pairs, chosen: IndexArray) -> _Groups:
+def _solved(groups: _MergedNeurons, X: FloatArray, pairs: Pairs, chosen: IndexArray) -> _MergedNeurons:
     """Quadratic programs in turn, for margins of at least 1 at the chosen pairs."""
     samples, directions = pairs.samples[chosen], pairs.directions[chosen]
     multipliers, damping = np.zeros(chosen.size), _MOST_DAMPING
@@ -189,7 +189,7 @@ def _solved(groups: _Groups, X: FloatArray, pairs: Pairs, chosen: IndexArray) ->
     return groups
 
 
-def _moved(groups: _Groups, step: FloatArray) -> _Groups:
+def _moved(groups: _MergedNeurons, step: FloatArray) -> _MergedNeurons:
     w, v, place = groups.w.copy(), groups.v.copy(), 0
     for g, basis in enumerate(groups.bases):
         r, num = basis.shape[1], v.shape[1]
@@ -199,7 +199,7 @@ def _moved(groups: _Groups, step: FloatArray) -> _Groups:
     return replace(groups, w=w, v=v)
 
 
-def _spread(network: Network, groups: _Groups) -> Network:
+def _spread(network: Network, groups: _MergedNeurons) -> Network:
     """The network of unit norm in which every member has its share of its group, and all others are zero."""
     w, v = np.zeros_like(network.w), np.zeros_like(network.v)
     for g, (members, shares) in enumerate(zip(groups.members, groups.shares, strict=True)):
