@@ -18,6 +18,7 @@ from reluflow import (
 )  # fmt: skip
 from reluflow.certificates.certificate import Kind
 from reluflow.certificates.limits.certified_limit import certified_limit
+from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.certificates.pair_gradients import PairGradients, Pairs, UnitNetwork
 from reluflow.certificates.pair_kkt import pair_kkt
 from reluflow.errors import InvalidInputError
@@ -256,6 +257,30 @@ def test_the_limit_of_a_classifier_with_a_trained_bias_is_that_of_its_neurons(nu
     assert run.outcome.code == "direction-converged"
     limit = certified_limit(run)
     assert limit.network.b is None
-    assert limit.certificate.residuals["kkt"] < 2e-3
+    assert limit.certificate.residuals["kkt"] < 1e-9
+    assert not limit.is_proof
     assert pair_kkt(run.network, data).residual > 0.02
     assert "it is left out" in limit.reason
+
+
+def test_the_direction_solved_for_is_the_one_that_the_run_closes_in_on():
+    """The direction comes near like a power of 1/log t; a later state of the same run must be nearer to what is solved.
+
+    The multipliers are compared with the forces of the run, which know nothing of the quadratic programs.
+    """
+    X = np.array([[2.0, 0.1], [1.5, -0.2], [-0.1, 2.0], [0.2, 1.7], [-2.0, -1.8], [-1.5, -2.0]])
+    data = Dataset(X, [0, 0, 1, 1, 2, 2], classes=("ant", "bee", "cow"))
+    network = reluflow.balanced_initialization(data, width=8, scale=1e-2, rng=np.random.default_rng(1))
+    run = train(TrainingProblem(data, "softmax", network), CollocationFlow(rtol=1e-7), times=[1e6, 1e12])
+    limit = certified_limit(run)
+    assert limit.certificate.kind is Kind.KKT_DIRECTION
+    assert limit.certificate.residuals["kkt"] < 1e-9
+    distances = [direction_distance(unit_norm(shot.network), limit.network) for shot in (*run.snapshots, run.end)]
+    assert distances[0] > distances[1] > distances[2]
+    assert distances[2] == pytest.approx(limit.distance)
+    table = limit.certificate.multipliers
+    assert table.shape == (6, 3)
+    assert np.all(table[np.arange(6), data.y.astype(int)] == 0.0)
+    forces = np.exp(SoftmaxLoss().log_force(run.snapshots[1].outputs, data.y))
+    share = forces / forces.sum()
+    assert np.all(table.sum(axis=1)[share.max(axis=1) < 1e-6] < 1e-6 * table.sum())

@@ -25,6 +25,7 @@ _COSTLY = 1_000_000  # numbers in the program for the best direction in given pa
 _HOPELESS = 30_000_000  # numbers in it from which it takes minutes and gigabytes
 _GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next;
 _FAR_GROWTH, _FAR_CLASS_GROWTH = 1.15, 1.5  # beyond `RESCALED_MARGIN`, of its logarithm
+_LEFT_BEHIND = "The output bias grows like the logarithm of the squared norm: it is left out."
 _HOPELESS_PACE = 3.0  # times as long as a run can go on, at the pace of now, is too far for it to pick up
 
 
@@ -148,6 +149,7 @@ def _class_limit(trajectory: Trajectory, near: ClassDirection) -> CertifiedLimit
     words = f"Solved for by Newton's method; the last direction of the run is {near.distance:.2g} away."
     if not is_proof:
         words += f" Not a proof: {' '.join(against) if against else trajectory.outcome.sentence}"
+    words += f" {_LEFT_BEHIND}" if trajectory.problem.moves_output_bias else ""
     return CertifiedLimit(near.solved, certificate, near.distance, is_proof, words)
 
 
@@ -161,7 +163,7 @@ def _variant_limit(trajectory: Trajectory, close: float) -> CertifiedLimit:
         judged = _without_left_behind_bias(trajectory)
         if judged is not None:
             found = _as_it_is(trajectory, certify(judged, problem.dataset, problem.loss, rtol=rtol))
-            words = f"{found.reason} The output bias grows like the logarithm of the squared norm: it is left out."
+            words = f"{found.reason} {_LEFT_BEHIND}"
             return CertifiedLimit(judged, found.certificate, found.distance, found.is_proof, words)
         certificate = certify(
             *(trajectory.network, problem.dataset, problem.loss),

@@ -71,14 +71,12 @@ class ClassDirection:
 def nearest_class_direction(network: Network, problem: TrainingProblem) -> ClassDirection | None:
     """Solve for the KKT direction a classifier is near, in its patterns.
 
-    None where a sample is not classified, where the output bias is trained (the network is not homogeneous then), where
-    Newton's method finds none.
+    An output bias is left out: a fixed one is nothing beside weights that grow, and one that is trained grows like the
+    logarithm of the squared norm. None where a sample is not classified without it, and where Newton's method finds no
+    direction.
     """
     dataset = problem.dataset
-    if network.b is not None:
-        if problem.trains_output_bias:
-            return None
-        network = network.replace(b=None)
+    network = network.replace(b=None)
     unit = UnitNetwork.of(network)
     last = network.replace(w=unit.w, v=unit.v, log_scale=0.0)
     products = unit.w @ dataset.X.T
@@ -107,7 +105,9 @@ def nearest_class_direction(network: Network, problem: TrainingProblem) -> Class
         if found is not None:
             solved = _shared_out(last, unit, group, found)
             kkt = pair_kkt(solved, dataset, active_rtol=1e-6, kink_rtol=_ON_BOUNDARY)
-            return ClassDirection(last, solved, kkt, is_only=is_trapped(network, dataset))
+            return ClassDirection(
+                last, solved, kkt, is_only=is_trapped(network, dataset) and not problem.moves_output_bias
+            )
     return None
 
 
