@@ -57,9 +57,16 @@ def test_two_classes_under_softmax_and_several_targets(reluflow, tmp_path):
     assert "classes" not in rows
 
 
-@pytest.mark.parametrize("command", ["extremal", "align", "margin", "minimum-norm", "forecast", "diagnose"])
+@pytest.mark.parametrize("command", ["extremal", "align", "margin", "minimum-norm", "forecast"])
 def test_what_is_open_names_one_class_against_the_rest(reluflow, table, command):
     found = reluflow(command, table)
     assert found.status == 2
     assert "sets one class against the rest" in found.err
     assert reluflow(command, table, "--labels", "ant").status == 0
+
+
+def test_diagnose_takes_classes(reluflow, table):
+    """It refused them; now an assumption of one output says that it is of one."""
+    rows = {row["key"]: row for row in reluflow("diagnose", table, "--json").json["conditions"]}
+    assert rows["linearly-separable"]["detail"] == "it is stated for one output"
+    assert rows["orthogonally-separable-classes"]["margin"] is not None
