@@ -7,7 +7,7 @@ import pytest
 def test_theorems_lists_every_paper(reluflow):
     rows = reluflow("theorems", "--json").json["theorems"]
     assert all(set(row) >= {"key", "paper", "statement", "erratum"} for row in rows)
-    papers = {"boursier2024", "min2024", "lyu2021", "lee2022", "phuong2021", "chistikov2023"}
+    papers = {"boursier2024", "min2024", "lyu2021", "lee2022", "phuong2021", "chistikov2023", "min2025"}
     assert {row["paper"] for row in rows} == papers
     keys = [row["key"] for row in rows]
     assert len(keys) == len(set(keys))

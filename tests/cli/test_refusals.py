@@ -24,7 +24,6 @@ def assert_one_sentence(result):
         ("x1,x2,y\n", "no sample|header"),
         ("", "empty"),
         ("x1,x2,y\n1,2,1\n0,0,-1\n", "zero sample"),
-        ("a,b,c\n1,2,red\n3,4,green\n5,6,blue\n", "one output.*got 3 classes.*`--labels CLASS`"),
         ("a,b,y\n1,,1\n3,4,-1\n,6,-1\n", "1 in a, 1 in b.*`--drop-missing`"),
         ("a,b,y\ncat,2,1\ncow,4,-1\n", "words in column a.*`--drop a`"),
         ("x1,x2,y\n1,2\n", "line 2"),
@@ -38,6 +37,17 @@ def test_bad_files(reluflow, tmp_path, command, content, words):
     import re
 
     assert re.search(words, result.err), result.err
+
+
+@pytest.mark.parametrize("command", ["extremal", "align", "margin", "study"])
+def test_classes_where_one_output_is_asked(reluflow, tmp_path, command):
+    path = tmp_path / "bad.csv"
+    path.write_text("a,b,c\n1,2,red\n3,4,green\n5,6,blue\n")
+    result = reluflow(command, path, *(["--out", tmp_path / "out"] if command == "study" else []))
+    assert_one_sentence(result)
+    assert "one output" in result.err
+    assert "got 3 classes" in result.err
+    assert "`--labels CLASS`" in result.err
 
 
 def test_one_row_cannot_be_diagnosed(reluflow, tmp_path):

@@ -129,8 +129,8 @@ def _problem(
 ) -> tuple[Experiment, TrainingProblem]:
     """The run asked for, with the theorem's own setting wherever nothing was asked, and its problem.
 
-    Where the labels refuse the theorem's loss it is the square loss: the verdict, not an error, says that the theorem
-    does not apply.
+    Where the labels refuse the theorem's loss it is their own: the verdict, not an error, says that the theorem does
+    not apply.
     """
     from reluflow.experiment.theorem_setting import experiment_for
 
@@ -145,9 +145,13 @@ def _problem(
     experiment = run.over(experiment_for(theorem, asked.data), data=name)
     if experiment.loss != "softmax":  # which a theorem of several classes is stated for
         data.refuse_several_outputs(theorem.key)
-    if asked.loss is None and experiment.loss != "square" and not data.is_binary:
-        note(f"{theorem.key} is stated for the {experiment.loss} loss and labels -1, 1; these get the square loss.")
-        experiment = replace(experiment, loss="square")
+    has_classes = data.classes is not None
+    does_fit = {"square": not has_classes, "softmax": has_classes}.get(experiment.loss or "", data.is_binary)
+    if asked.loss is None and not does_fit:
+        labels = {"square": "numbers to fit", "softmax": "classes"}.get(experiment.loss or "", "labels -1, 1")
+        own = data.default_loss
+        note(f"{theorem.key} is stated for the {experiment.loss} loss and {labels}; these get the {own} loss.")
+        experiment = replace(experiment, loss=own)
     if scale != _OWN:
         experiment = experiment.with_texts({"scale": scale}, prefix="--")
     return experiment, experiment.problem(data)

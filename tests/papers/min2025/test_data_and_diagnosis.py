@@ -91,3 +91,18 @@ def test_class_pairs_of_two_labels_and_of_none():
     assert all(any(np.allclose(w, x / np.linalg.norm(x)) for x in data.X) for w in network.w)
     with pytest.raises(InvalidInputError, match="needs classes, got numbers to fit"):
         initialization_named("class-pairs")(Dataset(np.eye(2), [0.3, 0.4]), width=2, scale=1.0, rng=0)
+
+
+def test_the_command_line_gives_the_loss_that_the_labels_mean(capsys):
+    """`check min2025:prop3` gave its own example the square loss, which refuses classes."""
+    from reluflow.cli.main import run
+
+    for words, said in (
+        (["check", "min2025:lemma11"], "Verdict: holds"),
+        (["check", "boursier2024:thm1", "min2025-a"], "one-output fails (the network has 3 outputs)"),
+        (["check", "min2025:lemma6", "phuong-toy"], "loss fails (the loss is logistic)"),
+    ):
+        with pytest.raises(SystemExit) as end:
+            run(words)
+        assert end.value.code == 0
+        assert said in capsys.readouterr().out
