@@ -18,7 +18,7 @@ REFUSED = [
     ({"name": "/etc/passwd"}, "`name` must be a registered dataset"),
     ({"name": "../data.csv"}, "`name` must be a registered dataset"),
     ({"name": "x" * 300}, "at most 200 characters"),
-    ({"loss": "hinge"}, "`loss` must be one of square, logistic, exponential, got 'hinge'"),
+    ({"loss": "hinge"}, "`loss` must be one of square, logistic, exponential, softmax, got 'hinge'"),
     ({"leak": 1.5}, r"`leak` must lie in \[0, 1\], got 1.5"),
     ({"leak": True}, "`leak` must be a number, got True"),
     ({"leak": float("nan")}, r"`leak` must lie in \[0, 1\], got nan"),

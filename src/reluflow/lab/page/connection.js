@@ -89,7 +89,7 @@ export class Connection {
       this.attempts += 1;
       this.handlers.onStatus(this.attempts > 3 ? "lost" : "reconnecting");
       this.timer = window.setTimeout(() => this.connect(), Math.min(5000, 150 * 2 ** this.attempts));
-      if (this.attempts === 2) this.lookForStranger();
+      if (this.attempts >= 2) this.lookForStranger();
     };
   }
 

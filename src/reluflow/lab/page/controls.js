@@ -37,7 +37,7 @@ export class Controls {
       lr: element("input", { id: "lr", type: "number", min: 1e-8, step: "any", onchange: () => this.write("lr", Number(this.inputs.lr.value)) }),
       iterations: element("input", { id: "iterations", type: "number", min: 1, step: 1, onchange: () => this.write("iterations", Math.round(Number(this.inputs.iterations.value))) }),
       ghost: element("select", { id: "ghost", onchange: () => this.chooseGhost() },
-        [["", "none"], ["scale", "another scale"], ["seed", "another seed"], ["gd", "gradient descent"], ["leak", "another leak"]].map(([value, words]) => element("option", { value }, words))),
+        [["", "none"], ["scale", "another scale"], ["seed", "another seed"], ["gd", "descent"], ["leak", "another leak"]].map(([value, words]) => element("option", { value }, words))),
       ghostValue: element("input", { id: "ghost-value", type: "text", "aria-label": "Value of the second run", spellcheck: "false", onchange: () => this.chooseGhost() }),
     };
     const field = (label, id, ...nodes) => element("div", { class: "field" }, element("label", { for: id }, label), helpOf(id, label), ...nodes);

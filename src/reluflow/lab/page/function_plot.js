@@ -166,7 +166,7 @@ export class FunctionPlot {
       else if (isZero) surface.circle(px, py, r, { fill: colors.paper, stroke: colors.ink, width: 1.8 });
       else surface.path([[px - r, py - r], [px + r, py - r], [px + r, py + r], [px - r, py + r]], { fill: colors.paper, stroke: colors.ink, width: 1.8, close: true });
     });
-    if (data.classes) surface.text(8, 10, "which class has the largest output, the deeper the clearer", { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
+    if (data.classes) surface.text(8, 10, "the class with the largest output", { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
     else surface.text(8, 10, `h over ${this.plane.isWhole ? "the plane" : "the chosen plane"}: ● y > 0, ☐ y < 0${data.y.includes(0) ? ", ○ y = 0" : ""}`, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
   }
 
