@@ -5,6 +5,8 @@ import pytest
 
 from reluflow.papers.chistikov2023.figures import figure_1, figure_7, figure_8
 from reluflow.papers.chistikov2023.figures.draws import FITTED, angles, draw, squared_norm, trained
+from reluflow.papers.chistikov2023.figures.published_medians import published
+from reluflow.papers.chistikov2023.figures.scales_figure import median_claims
 from reluflow.papers.chistikov2023.figures.scales_run import KINDS, ScaleEnds, Settings, compute
 from reluflow.papers.workbench import Workbench
 
@@ -44,3 +46,15 @@ def test_two_widths_share_nothing_but_the_seed():
     assert results.largest.shape == results.squared.shape == (2, 2, 2, 2)
     assert np.all(results.nuclear > 0.9)
     assert not np.allclose(results.largest[:, 0], results.largest[:, 1])
+
+
+def test_printed_medians_stand_beside_ours():
+    """Tables 1 and 2, read off the paper; a median ten times too large is seen."""
+    settings = Settings(dimensions=(4, 64), powers=(8, 12), seeds=(0,))
+    theirs = np.array([[published(kind, power, settings.sizes) for power in settings.powers] for kind in KINDS])
+    angles = theirs.transpose(0, 2, 1)[:, :, None, :]  # kind, size, draw, scale
+    claims = median_claims(settings, angles)
+    assert len(claims) == 4
+    assert all(claim.holds for claim in claims)
+    assert not any(claim.holds for claim in median_claims(settings, 11.0 * angles))
+    assert median_claims(Settings(dimensions=(5,), powers=(8,), seeds=(0,)), np.ones((2, 1, 1, 1))) == []
