@@ -288,7 +288,7 @@ def summed_in_pairs(values: FloatVector) -> float:
             firsts[height + 1], counts[height + 1] = first + half, count - half
             firsts[height + 2], counts[height + 2] = first, half
             height += 3
-    return sums[0]
+    return float(sums[0])
 
 
 @kernel()
