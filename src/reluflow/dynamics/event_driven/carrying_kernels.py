@@ -240,3 +240,82 @@ def carry_crossers(
         event_thetas[:count],
         codes[:count],
     )
+
+
+@kernel()
+def summed_block(values: FloatVector, first: int, count: int) -> float:
+    """The sum of at most 128 values, added in the order in which NumPy adds them."""
+    total = -0.0
+    done = 0
+    if count >= 8:
+        sums = np.empty(8)
+        for lane in range(8):
+            sums[lane] = values[first + lane]
+        done = 8
+        while done + 8 <= count:
+            for lane in range(8):
+                sums[lane] += values[first + done + lane]
+            done += 8
+        total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))
+    for i in range(first + done, first + count):
+        total += values[i]
+    return total
+
+
+@kernel()
+def summed_in_pairs(values: FloatVector) -> float:
+    """The sum of all values, added in the order in which NumPy adds them, to the last bit.
+
+    Halves of more than 128 values are summed each on their own: `count` 0 on the stack says that two are to be added.
+    """
+    firsts, counts = np.zeros(256, dtype=np.int64), np.zeros(256, dtype=np.int64)
+    sums = np.zeros(256)
+    counts[0] = values.shape[0]
+    height, num_sums = 1, 0
+    while height > 0:
+        height -= 1
+        first, count = firsts[height], counts[height]
+        if count == 0:
+            num_sums -= 1
+            sums[num_sums - 1] += sums[num_sums]
+        elif count <= 128:
+            sums[num_sums] = summed_block(values, first, count)
+            num_sums += 1
+        else:
+            half = count // 2
+            half -= half % 8
+            counts[height] = 0
+            firsts[height + 1], counts[height + 1] = first + half, count - half
+            firsts[height + 2], counts[height + 2] = first, half
+            height += 3
+    return float(sums[0])
+
+
+@kernel()
+def kink_effect(theta: float, effects: FloatVector, thetas: FloatVector, terms: FloatVector) -> float:
+    """What the kinks of the crossers have done at the fraction `theta` of a step; `terms` is room for them."""
+    for i in range(thetas.shape[0]):
+        late = max(theta - thetas[i], 0.0)
+        terms[i] = effects[i] * (late * late)
+    return summed_in_pairs(terms)
+
+
+@kernel()
+def last_within_budget(effects: FloatVector, thetas: FloatVector, budget: float) -> float:
+    """The fraction of a step up to which kinks at `thetas` stay within a budget; the first where two do not fit."""
+    terms = np.empty(thetas.shape[0])
+    if kink_effect(1.0, effects, thetas, terms) <= budget:
+        return 1.0
+    first = np.min(thetas)
+    low, high = first, 1.0
+    for _ in range(12):
+        middle = 0.5 * (low + high)
+        if kink_effect(middle, effects, thetas, terms) <= budget:
+            low = middle
+        else:
+            high = middle
+    num_before = 0
+    for i in range(thetas.shape[0]):
+        if thetas[i] < low:
+            num_before += 1
+    return low if num_before > 1 else first

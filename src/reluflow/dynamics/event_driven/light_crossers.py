@@ -7,7 +7,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.bernstein_kernels import values_at
 from reluflow.dynamics.event import EventRecorder
-from reluflow.dynamics.event_driven.carrying_kernels import Arrivals, Course, carry_crossers
+from reluflow.dynamics.event_driven.carrying_kernels import Arrivals, Course, carry_crossers, last_within_budget
 from reluflow.dynamics.event_driven.crossing_kernels import pulls_at, refresh_expiry, scan_frames
 from reluflow.dynamics.event_driven.flow_state import FlowState
 from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
@@ -102,18 +102,7 @@ class LightCrossers:
         strongest = float(np.max(np.linalg.norm(state.group_pulls(), axis=1)))
         self._evaluations += 1
         effects = mass * strongest * self._longest**2 * state.stiffness() * step**2
-
-        def total(theta: float) -> float:
-            return float(np.sum(effects * np.square(np.maximum(theta - thetas, 0.0))))
-
-        if total(1.0) <= self._budget:
-            return 1.0
-        first = float(np.min(thetas))
-        low, high = first, 1.0
-        for _ in range(12):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if total(middle) <= self._budget else (low, middle)
-        return low if np.count_nonzero(thetas < low) > 1 else first
+        return float(last_within_budget(effects, thetas, self._budget))
 
     def _pull_polynomials(self, dense: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bernstein polynomials over the step of <D_g, normal>, (G, B, 5), and of the jumps, (B, 5)."""
