@@ -23,8 +23,8 @@ from reluflow.dynamics.train import train
 from reluflow.experiment import Experiment
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network, balanced_initialization
-from reluflow.study.story import study
 from reluflow.study.task import StudyTask
+from reluflow.study.whole_study import study
 from reluflow.study.workers import ProcessWorkers, SerialWorkers
 from reluflow.sweep.measures import as_measures
 from reluflow.sweep.worker import compute
@@ -149,7 +149,7 @@ def test_a_stopping_rule_that_cannot_certify_does_not_end_the_run(monkeypatch, r
 
 STUDY_STAGES = [
     ("reluflow.certificates.limits.undecided:certified_limit", "Certifying the end of the run", 0),
-    ("reluflow.study.flow_story:_at_phase_ends", "Finding the networks at the ends of the phases", 0),
+    ("reluflow.study.flow_summary:_at_phase_ends", "Finding the networks at the ends of the phases", 0),
     ("reluflow.study.plan:neuron_groups", "Grouping the neurons of the run", 0),
     ("reluflow.study.plan:Repetitions.begin", "Planning the repetitions of the run", 0),
     ("reluflow.study.pictures:Drawing.drawn_in", "Drawing dataset.png", 0),

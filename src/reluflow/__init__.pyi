@@ -37,7 +37,7 @@ from .network.network import Network as Network
 from .study.network_assessment import NetworkAssessment as NetworkAssessment
 from .study.network_assessment import assess as assess
 from .study.network_assessment import whereabouts as whereabouts
-from .study.story import study as study
+from .study.whole_study import study as study
 from .sweep.run import sweep as sweep
 from .theory.check import check as check
 from .theory.diagnosis import diagnose as diagnose

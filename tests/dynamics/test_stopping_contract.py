@@ -19,7 +19,7 @@ from reluflow.dynamics.stopping import Aligned, AtTime, DirectionConverged, Exha
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
 from reluflow.papers.lyu2021.figures.training_run import SquaredNorm
-from reluflow.study.flow_story import TimeLeftForDescent
+from reluflow.study.flow_summary import TimeLeftForDescent
 from reluflow.vanishing_scale.orbit import Arrival
 
 SOURCE = Path(reluflow.__file__).parent

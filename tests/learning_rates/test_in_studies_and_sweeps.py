@@ -8,7 +8,7 @@ import pytest
 from problems import small_problem
 from reluflow import EventDrivenFlow, train
 from reluflow.study.descent_rates import compare_with_descent, is_comparable
-from reluflow.study.flow_story import FlowStory, follow_flow
+from reluflow.study.flow_summary import FlowSummary, follow_flow
 from reluflow.sweep.measures import measure_named
 
 
@@ -24,7 +24,7 @@ def answer(problem):
 
 def test_a_study_compares_small_problems_whose_flow_has_ended(problem):
     flow = follow_flow(problem)
-    assert isinstance(flow, FlowStory)
+    assert isinstance(flow, FlowSummary)
     assert is_comparable(problem, flow)
     assert not is_comparable(small_problem(width=3, scale="1e-400"), flow)
     unfinished = follow_flow(problem, max_steps=3, fallback=False)

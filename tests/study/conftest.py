@@ -2,13 +2,13 @@
 
 import pytest
 
-from reluflow.study import flow_story
+from reluflow.study import flow_summary
 
 
 @pytest.fixture
 def ctrl_c_in_the_run(monkeypatch):
     """Ctrl-C comes after the third step of a study's run, until `undo()`."""
-    train = flow_story.train
+    train = flow_summary.train
 
     def stop(run):
         if run.steps >= 3:
@@ -17,5 +17,5 @@ def ctrl_c_in_the_run(monkeypatch):
     def interrupted(problem, solver, **options):
         return train(problem, solver, **options | {"progress": stop})
 
-    monkeypatch.setattr(flow_story, "train", interrupted)
+    monkeypatch.setattr(flow_summary, "train", interrupted)
     return monkeypatch

@@ -3,7 +3,7 @@
 import numpy as np
 
 import reluflow
-from reluflow.study.story import study
+from reluflow.study.whole_study import study
 
 
 def test_the_story_of_a_loss_that_levels_off_claims_no_minimum():

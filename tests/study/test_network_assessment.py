@@ -109,7 +109,7 @@ def test_seed_of_the_command_line_is_rng(capsys):
 
 
 def test_study_in_one_line_however_it_was_imported():
-    from reluflow.study.story import Study
+    from reluflow.study.whole_study import Study
 
     found = reluflow.study(DATA.X, DATA.y, width=10, seeds=0, theorems=())
     assert isinstance(found, Study)

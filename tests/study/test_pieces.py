@@ -24,9 +24,9 @@ from reluflow.data.registry import load
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.study.export import as_json
 from reluflow.study.pieces import Pieces
-from reluflow.study.story import StudyInterrupted, study
 from reluflow.study.task import StudyTask
 from reluflow.study.verdicts import ask_theorem
+from reluflow.study.whole_study import StudyInterrupted, study
 from reluflow.study.workers import SerialWorkers
 from reluflow.theory.registry import theorem_named
 
@@ -39,7 +39,7 @@ PROGRAM = """if True:
     from reluflow.data.registry import load
     from reluflow.study.export import as_json
     from reluflow.study.pieces import Pieces
-    from reluflow.study.story import study
+    from reluflow.study.whole_study import study
     pieces = Pieces(Path(sys.argv[1]))
     found = study(load("three-points"), width=8, seeds=2, scales=("1e-2", "1e-3"), theorems=(), pieces=pieces)
     print(json.dumps([pieces.num_taken, as_json(found)]))

@@ -18,8 +18,8 @@ from reluflow.network import Network, balanced_initialization
 from reluflow.study.export import as_json
 from reluflow.study.growing_report import GrowingReport
 from reluflow.study.sensitivity import repetition_of
-from reluflow.study.story import StudyInterrupted, main_theorems, study
 from reluflow.study.task import StudyTask
+from reluflow.study.whole_study import StudyInterrupted, main_theorems, study
 from reluflow.study.workers import ProcessWorkers, SerialWorkers
 from reluflow.theory.registry import theorem_named
 
@@ -38,7 +38,7 @@ def test_processes_give_the_same_numbers():
 
 
 def test_the_first_run_is_not_run_twice():
-    """Seed 0 at scale 1e-3 was run once for the story and once more as the first of its repetitions."""
+    """Seed 0 at scale 1e-3 was run once for the summary and once more as the first of its repetitions."""
     stages = []
     found = study(load("three-points"), theorems=(), on_stage=stages.append, **SMALL)
     assert [(v.seed, v.scale) for v in found.variations] == [(0, "1e-2"), (1, "1e-2"), (0, "1e-3"), (1, "1e-3")]

@@ -16,7 +16,7 @@ from reluflow.study.pictures import draw_study
 from reluflow.study.report import write_report
 from reluflow.study.scale_advice import power_of_ten
 from reluflow.study.slider import slider_data
-from reluflow.study.story import study
+from reluflow.study.whole_study import study
 from reluflow.theory.registry import theorem_named
 
 VOID = {"meta", "img", "input", "br", "hr", "link"}

@@ -31,9 +31,9 @@ def test_a_study_of_classes_says_how_many_are_right(of_classes):
     assert outputs.shape == (6, 3)
     assert not wrongly_classified(CLASSES, outputs).any()
     assert "classifies all 6 samples correctly" in of_classes.verdict()[0]
-    story = " ".join(of_classes.sentences())
-    assert "3 classes (2 north, 2 east, 2 west)" in story
-    assert "`--labels CLASS` studies one class against the rest" in story
+    summary = " ".join(of_classes.sentences())
+    assert "3 classes (2 north, 2 east, 2 west)" in summary
+    assert "`--labels CLASS` studies one class against the rest" in summary
     assert of_classes.extremal is None
     assert of_classes.diagnosis is None
 
@@ -61,9 +61,9 @@ def test_a_study_of_rows_with_a_bias(of_rows, tmp_path):
     """`--output-bias` was read by `reluflow study` and not passed on: the network was studied without its bias."""
     assert of_rows.flow.trajectory.network.b.shape == (2,)
     assert of_rows.output_bias == "train"
-    story = " ".join(of_rows.sentences())
-    assert "regression of 2 outputs" in story
-    assert "The network has an output bias, which is trained." in story
+    summary = " ".join(of_rows.sentences())
+    assert "regression of 2 outputs" in summary
+    assert "The network has an output bias, which is trained." in summary
     assert {"dataset", "neurons", "loss", "norms"} == {p.name for p in draw_study(of_rows, tmp_path)}
 
 

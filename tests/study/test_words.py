@@ -14,7 +14,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.study.pictures import animate_study, draw_study
 from reluflow.study.report import write_report
-from reluflow.study.story import study
+from reluflow.study.whole_study import study
 from reluflow.theory.registry import theorem_named
 from reluflow.viz.function_frames import function_frames
 
@@ -40,7 +40,7 @@ def test_the_first_sentence_has_the_accuracy_and_who_is_wrong(found):
 
 def test_the_page_shows_the_data_first_and_folds_what_does_not_apply(found, tmp_path):
     page = write_report(found, draw_study(found, tmp_path), tmp_path / "report.html", command="x").read_text()
-    assert page.index("<img") < page.index('<nav aria-label="Contents">') < page.index('id="story"')
+    assert page.index("<img") < page.index('<nav aria-label="Contents">') < page.index('id="summary"')
     folded = page.index("Theorems that do not apply, or could not be checked")
     assert page[:folded].endswith("<details><summary>")
     assert 'class="edge"' in page
@@ -81,7 +81,7 @@ def test_a_run_near_the_best_margin_says_what_is_known():
 
 
 UNCLEAR = (
-    "as tried", "borne out", "tells the story", "the same, best", "point where they are pulled",
+    "as tried", "borne out", "tells the summary", "the same, best", "point where they are pulled",
     "balance, and the norm", "for ever", "FAIL here",
 )  # fmt: skip
 

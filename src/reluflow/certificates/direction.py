@@ -148,7 +148,7 @@ def certify_partial_direction(
     per_sample = loss.total(np.zeros(dataset.n), dataset.y) / dataset.n
     left = ignored.size * per_sample
     plural = "s" if ignored.size > 1 else ""
-    story = (
+    sentence = (
         f"No neuron is active on sample{plural} {names}: the output there is 0, and the loss tends to {left:.9g}, not "
         "to 0, while the norm grows without bound."
     )
@@ -163,7 +163,7 @@ def certify_partial_direction(
         )
     multipliers[rest] = kkt.multipliers
     reasons = (
-        story,
+        sentence,
         f"On the other {rest.size} samples the direction meets the KKT conditions to {kkt.residual:.3g}, with "
         f"normalised margin {normalized_margin(network, kept):.9g}.",
     )

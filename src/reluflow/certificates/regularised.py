@@ -234,7 +234,7 @@ def _frozen_verdict(
         if fall is not None:
             residuals["loss_at_infinity"] = fall.loss_at_infinity
             return verdict(Kind.NOT_STATIONARY, fall.sentence(objective, point.dataset.n))
-    room = 0.0
+    slack = 0.0
     for sign in (1, -1):
         members = network.a * sign > 0.0
         if not np.any(members):
@@ -242,10 +242,10 @@ def _frozen_verdict(
         upper = max(point.gains((sign,)).upper, 0.0)
         total = float(network.weight[members] @ np.square(network.a[members]))
         if decay > 0.0:
-            room += total * upper**2 / (2.0 * decay)
+            slack += total * upper**2 / (2.0 * decay)
         elif upper > rtol * point.scale:
-            room = np.inf
-    gap = max(room - (point.fitted() - point.penalty(network)), 0.0)
+            slack = np.inf
+    gap = max(slack - (point.fitted() - point.penalty(network)), 0.0)
     residuals["gap"] = gap / (objective or 1.0)
     if residuals["gap"] <= rtol or (decay == 0.0 and objective <= (rtol**2) * _at_zero(point)):
         return verdict(

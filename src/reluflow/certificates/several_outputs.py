@@ -119,7 +119,7 @@ def _partial_direction(
     multipliers[rest] = found.multipliers
     left = ignored.size * loss.total(dataset.zero_outputs(), dataset.y) / dataset.n
     names = ", ".join(str(int(k)) for k in ignored[:10]) + (", ..." if ignored.size > 10 else "")
-    story = (
+    sentence = (
         f"No neuron is active on sample{'s' if ignored.size > 1 else ''} {names}: the output there is 0, and the loss "
         f"tends to {left:.9g}, not to 0, while the norm grows without bound."
     )
@@ -140,7 +140,7 @@ def _partial_direction(
         np.nan,
         np.nan,
         None,
-        (story, *found.reasons),
+        (sentence, *found.reasons),
         open_points=doubts if is_kkt else (),
         ignored=tuple(int(k) for k in ignored) if is_kkt else (),
     )

@@ -19,7 +19,7 @@ from reluflow.cli.run_options import DATA, LOSS, GivenOptions, run_options
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from reluflow.study.story import Study
+    from reluflow.study.whole_study import Study
     from reluflow.theory.theorem import Theorem
 
 
@@ -85,7 +85,7 @@ def command(
         from reluflow.study.growing_report import GrowingReport
         from reluflow.study.pictures import animate_study
         from reluflow.study.pieces import Pieces
-        from reluflow.study.story import StudyInterrupted, study
+        from reluflow.study.whole_study import StudyInterrupted, study
 
         reading = reading_of(experiment)
         data = reading.dataset

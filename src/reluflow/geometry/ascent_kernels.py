@@ -10,7 +10,7 @@ from numba import njit
 from reluflow.arrays import BoolVector, FloatArray, FloatMatrix, FloatVector, IntVector, SignMatrix, SignVector
 from reluflow.compilation.kernel import kernel
 from reluflow.geometry.arrangement import TIE
-from reluflow.geometry.boundary.minimum_norm import along, make_room, minimise, norm
+from reluflow.geometry.boundary.minimum_norm import along, make_workspace, minimise, norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
 REFRESH = 64  # events after which the running sums are made anew, so that rounding does not pile up
@@ -63,7 +63,7 @@ def _settle_one(lines: PullingLines, w: FloatVector, side: int, max_events: int,
     pulls = U @ base
     D, slid = np.empty(r), np.empty(m)
     zeros, num_zeros = np.zeros(m, np.int64), 0 * m  # a literal 0 would be compiled for apart
-    room = make_room(m, r)
+    workspace = make_workspace(m, r)
     for event in range(max_events):
         if event % REFRESH == REFRESH - 1:
             base, heights = weights @ U, U @ w
@@ -74,11 +74,11 @@ def _settle_one(lines: PullingLines, w: FloatVector, side: int, max_events: int,
             for i in range(num_zeros):
                 t = zeros[i]
                 for c in range(r):
-                    room.rows[i, c] = U[t, c]
-                room.lower[i], room.upper[i] = min(plus[t], minus[t]), max(plus[t], minus[t])
-            minimise(base, num_zeros, ROUNDING * scale, room)
+                    workspace.rows[i, c] = U[t, c]
+                workspace.lower[i], workspace.upper[i] = min(plus[t], minus[t]), max(plus[t], minus[t])
+            minimise(base, num_zeros, ROUNDING * scale, workspace)
             for c in range(r):
-                D[c] = room.pull[c]
+                D[c] = workspace.pull[c]
         size = norm(D)
         if size <= TIE * scale:
             return False
@@ -103,7 +103,7 @@ def _settle_one(lines: PullingLines, w: FloatVector, side: int, max_events: int,
             for t in range(m):
                 slid[t] = pulls[t]
             for i in range(num_zeros):
-                _add_products(U, gram, zeros[i], room.strengths[i], slid)
+                _add_products(U, gram, zeros[i], workspace.strengths[i], slid)
         # On a ray the weight may shrink towards the origin; its direction has settled all the same.
         is_on_ray = rate * np.dot(w, D) < -(1.0 - 1e-12)
         first, hit = np.inf, -1

@@ -147,10 +147,10 @@ def _rebuild_slots(keys: WordMatrix, count: int, num_slots: int) -> IntArray:
 class FaceTable(NamedTuple):
     """The faces found so far, the first `num_faces` rows, and where to look for one by its key."""
 
-    keys: WordMatrix  # (room, words) signs, two bits each
-    bounds: WordMatrix  # (room, words) facets, one bit each
-    sums: FloatMatrix  # (room, r) of the rays in the closure
-    dimensions: IntVector  # (room,)
+    keys: WordMatrix  # (capacity, words) signs, two bits each
+    bounds: WordMatrix  # (capacity, words) facets, one bit each
+    sums: FloatMatrix  # (capacity, r) of the rays in the closure
+    dimensions: IntVector  # (capacity,)
     slots: IntVector  # rows by hash of the key, -1 where free
     num_faces: int
 

@@ -16,7 +16,7 @@ def report_of(state: Experiment, problem: TrainingProblem, command: str, on_stag
 
     from reluflow.study.pictures import draw_study
     from reluflow.study.report import write_report
-    from reluflow.study.story import study
+    from reluflow.study.whole_study import study
 
     network = problem.network
     found = study(

@@ -138,9 +138,9 @@ class WatchedDescent:
                 )
             self.has_overflowed = status == OVERFLOWED
             if status == LOG_FULL:
-                self._make_room()
+                self._grow_log()
 
-    def _make_room(self) -> None:
+    def _grow_log(self) -> None:
         """Lengthen the log; of a descent that jumps about without end keep the first events alone."""
         count = int(self._log.counts[0])
         if count > _MOST_EVENTS:
@@ -173,7 +173,7 @@ class WatchedDescent:
         return np.where(self._watch.side == 0, 0, now).astype(np.int8)
 
 
-def _empty_log(room: int) -> Log:
-    steps, neurons, walls = (np.zeros(room, dtype=np.int64) for _ in range(3))
-    kinds, sides = (np.zeros(room, dtype=np.int8) for _ in range(2))
+def _empty_log(capacity: int) -> Log:
+    steps, neurons, walls = (np.zeros(capacity, dtype=np.int64) for _ in range(3))
+    kinds, sides = (np.zeros(capacity, dtype=np.int8) for _ in range(2))
     return Log(np.zeros(2, dtype=np.int64), steps, neurons, walls, kinds, sides)

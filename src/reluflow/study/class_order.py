@@ -12,7 +12,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.losses import AbstractLoss
 
 if TYPE_CHECKING:
-    from reluflow.study.story import Study
+    from reluflow.study.whole_study import Study
 
 
 def class_rates(dataset: Dataset, loss: AbstractLoss) -> FloatArray:
@@ -34,7 +34,7 @@ def class_rates(dataset: Dataset, loss: AbstractLoss) -> FloatArray:
     """
     K = dataset.num_outputs
     sums = np.array([np.sum(dataset.X[dataset.y == c], axis=0) for c in range(K)])
-    return np.sqrt((K - 1.0) / K) * loss.sample_weight(dataset.n) * np.asarray(np.linalg.norm(sums, axis=1))
+    return np.asarray(np.sqrt((K - 1.0) / K) * loss.sample_weight(dataset.n) * np.linalg.norm(sums, axis=1))
 
 
 def about_class_order(found: Study) -> list[str]:

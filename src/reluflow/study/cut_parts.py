@@ -10,7 +10,7 @@ import numpy as np
 from reluflow.geometry.alignment_statuses import NOT_FOLLOWED
 
 if TYPE_CHECKING:
-    from reluflow.study.story import Study
+    from reluflow.study.whole_study import Study
 
 
 @dataclass(frozen=True)

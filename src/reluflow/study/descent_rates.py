@@ -6,13 +6,13 @@ from reluflow.dynamics.descent.descent_run import materialized
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
 from reluflow.learning_rates.step_size import StepSize, step_size
-from reluflow.study.flow_story import FlowStory
+from reluflow.study.flow_summary import FlowSummary
 
 LARGEST_COMPARED = 5_000  # n d m beyond which descent beside the flow would take longer than the rest of a study
 MOST_SECONDS = 5.0  # of processor time
 
 
-def is_comparable(problem: TrainingProblem, flow: FlowStory) -> bool:
+def is_comparable(problem: TrainingProblem, flow: FlowSummary) -> bool:
     """Whether descent is compared: a small problem of a scale that descent can hold, whose flow has ended."""
     size = problem.dataset.X.size * problem.network.num_neurons
     if not flow.has_ended or not flow.is_exact or not problem.has_single_output or size > LARGEST_COMPARED:

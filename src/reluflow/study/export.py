@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from reluflow.plain_values import plain
-from reluflow.study.story import Study
+from reluflow.study.whole_study import Study
 
 
 def as_json(found: Study) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def as_json(found: Study) -> dict[str, Any]:
         }
         | ({} if found.output_bias == "none" else {"output_bias": found.output_bias}),
         "verdict": found.verdict(),
-        "story": found.sentences(),
+        "summary": found.sentences(),
         "cut_short": [asdict(part) for part in found.cuts],
         "conditions": _conditions(found),
         "theorems": _theorems(found),

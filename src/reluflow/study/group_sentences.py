@@ -11,7 +11,7 @@ from reluflow.study.motion import output_names
 from reluflow.study.neuron_groups import MOST_BUNDLES
 
 if TYPE_CHECKING:
-    from reluflow.study.story import Study
+    from reluflow.study.whole_study import Study
 
 FEW_BUNDLES = 3  # are told in a sentence; more belong in a table
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from reluflow.after_run import Stage
 from reluflow.study.pictures import Drawing, Picture, drawings_of
 from reluflow.study.report import write_report
-from reluflow.study.story import Study
+from reluflow.study.whole_study import Study
 
 SECONDS_BETWEEN = 1.5  # of two versions at least; a browser looks again every three
 

@@ -10,7 +10,7 @@ import numpy as np
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.network.network import Network
-from reluflow.study.flow_story import FlowStory
+from reluflow.study.flow_summary import FlowSummary
 from reluflow.study.neuron_groups import neuron_groups
 
 MOST_SAMPLES = 40  # sample directions drawn at most
@@ -57,17 +57,17 @@ class Motion:
 
 
 @lru_cache(maxsize=1)  # a report asks again whenever it grows
-def motion_of(story: FlowStory) -> Motion:
+def motion_of(summary: FlowSummary) -> Motion:
     """The frames of a run in the plane itself, or in the plane that holds most of the final weights."""
-    dataset = story.trajectory.problem.dataset
-    frames = story.frames
+    dataset = summary.trajectory.problem.dataset
+    frames = summary.frames
     shapes = np.stack([frame.network.w for frame in frames])  # (T, m, d)
     norms = np.linalg.norm(shapes, axis=2)
     units = shapes / np.maximum(norms, np.finfo(float).tiny)[:, :, None]
     with np.errstate(divide="ignore"):
         log_norms = np.log(norms) + np.array([frame.network.log_scale for frame in frames])[:, None]
     sizes = np.maximum(np.exp(log_norms - float(log_norms.max())), 1e-9)  # a direction is kept at any size
-    basis, plane = _plane(story)
+    basis, plane = _plane(summary)
     cosines = np.clip(np.sum(units * units[-1], axis=2), -1.0, 1.0)
     directions = dataset.X @ basis
     lengths = np.linalg.norm(directions, axis=1)
@@ -113,15 +113,15 @@ def captions_of(motion: Motion) -> list[str]:
     ]
 
 
-def _plane(story: FlowStory) -> tuple[FloatArray, str]:
+def _plane(summary: FlowSummary) -> tuple[FloatArray, str]:
     """An orthonormal basis of the plane shown, shape (d, 2), and its name."""
-    network = story.limit.network
+    network = summary.limit.network
     d = network.d
     if d == 1:
         return np.array([[1.0, 0.0]]), "input weight along the horizontal axis"
     if d == 2:
         return np.eye(2), "plane of the input weights: w1 to the right, w2 upwards"
-    bundles = [g for g in neuron_groups(network, story.trajectory.problem.dataset) if g.direction is not None]
+    bundles = [g for g in neuron_groups(network, summary.trajectory.problem.dataset) if g.direction is not None]
     heavy = np.concatenate([g.neurons for g in bundles]) if bundles else np.arange(network.num_neurons)
     heights = np.abs(network.a) if network.num_outputs == 1 else np.linalg.norm(network.v, axis=1)
     rows = network.w[heavy] * np.sqrt(heights[heavy] * network.weight[heavy])[:, None]
@@ -129,10 +129,10 @@ def _plane(story: FlowStory) -> tuple[FloatArray, str]:
     return right[:2].T, f"plane of the two largest singular directions of the final weights, of {d}"
 
 
-def picked_frames(story: FlowStory, motion: Motion) -> list[tuple[int, str]]:
+def picked_frames(summary: FlowSummary, motion: Motion) -> list[tuple[int, str]]:
     """Up to six moments that tell the run: start, end of each phase, end."""
     picked: list[tuple[int, str]] = [(0, "start, t = 0")]
-    for phase in story.trajectory.phases:
+    for phase in summary.trajectory.phases:
         if phase.name == "plateau" or not phase.end < motion.times[-1]:
             continue
         index = int(np.searchsorted(motion.times, phase.end))

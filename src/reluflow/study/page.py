@@ -24,7 +24,7 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.2rem; } h3 { fo
 a { color: #00527f; }
 nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; list-style: none; font-size: .95rem; }
 nav a { display: inline-block; padding: .25rem 0; }
-.story { background: #f3f6fa; border-left: 4px solid #0072b2; padding: .5rem 1rem; }
+.summary { background: #f3f6fa; border-left: 4px solid #0072b2; padding: .5rem 1rem; }
 figure { margin: 1rem 0; } img { max-width: 100%; height: auto; } figcaption { color: #444; font-size: .9rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; width: 100%; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0; }

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reluflow.study.flow_story import FlowStory
+from reluflow.study.flow_summary import FlowSummary
 from reluflow.study.motion import captions_of, motion_of, picked_frames
 from reluflow.study.sentences import best_linear_loss
-from reluflow.study.story import Study
+from reluflow.study.whole_study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,7 +92,7 @@ def _data_drawings(found: Study) -> list[Drawing]:
     return drawings
 
 
-def _flow_drawings(found: Study, flow: FlowStory) -> list[Drawing]:
+def _flow_drawings(found: Study, flow: FlowSummary) -> list[Drawing]:
     from reluflow import viz
     from reluflow.viz.one_input import one_input, planar_bias
 

@@ -22,15 +22,15 @@ from reluflow.interruption import interrupt_between_steps
 from reluflow.network.network import Network
 from reluflow.study.cut_parts import CutPart, parts_cut_in
 from reluflow.study.descent_rates import compare_with_descent, is_comparable
-from reluflow.study.flow_story import FlowInterrupted, follow_flow
+from reluflow.study.flow_summary import FlowInterrupted, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
 from reluflow.study.pieces import Pieces
 from reluflow.study.repetitions import Repetitions
 from reluflow.study.scale_advice import scale_advice_of
-from reluflow.study.story import Study
 from reluflow.study.studied_problem import one_output_only, problem_of
 from reluflow.study.task import Finished, StudyTask
 from reluflow.study.verdicts import TheoremAnswer, answer_of, ask, ask_theorem
+from reluflow.study.whole_study import Study
 from reluflow.study.workers import AbstractWorkers, SerialWorkers
 from reluflow.theory.diagnosis import diagnose
 from reluflow.theory.registry import theorems
@@ -285,7 +285,7 @@ class RunningStudy:
         """After Ctrl-C: take what a run hands in, and say what is missing."""
         if isinstance(interrupt, FlowInterrupted):
             self._workers.drop("flow")
-            self.take(Finished("flow", interrupt.story))
+            self.take(Finished("flow", interrupt.summary))
         self._give_up("before the interruption", hurry=True)
         return self.study()
 

@@ -9,11 +9,11 @@ from reluflow.dynamics.trajectory import Outcome
 from reluflow.network.network import Network
 from reluflow.network.scale import log_of_scale
 from reluflow.study.cut_parts import CutPart
-from reluflow.study.flow_story import FlowStory, estimated_seconds
+from reluflow.study.flow_summary import FlowSummary, estimated_seconds
 from reluflow.study.sensitivity import Repetition, Variation, compare, repeat_flow, repetition_of
-from reluflow.study.story import Study
 from reluflow.study.studied_problem import problem_of
 from reluflow.study.task import StudyTask
+from reluflow.study.whole_study import Study
 
 SENSITIVITY_SECONDS = 20.0  # of the steps of all repetitions together, where there is no clock
 FEWEST_SECONDS = 1.0  # of a repetition
@@ -60,7 +60,7 @@ class Repetitions:
         self._seeds = [study.seed + k for k in range(num_draws)]
         self._scales = list(dict.fromkeys(scales))
         self._max_seconds = max_seconds
-        self._first: FlowStory | None = None
+        self._first: FlowSummary | None = None
         self._waiting: dict[str, list[StudyTask]] = {}  # what is run only if the task of this name ends in time
         self._found: dict[str, Variation] = {}
         self.open: list[str] = []
@@ -80,7 +80,7 @@ class Repetitions:
         """Names of those that depend on how the first at their scale ends."""
         return [task.name for tasks in self._waiting.values() for task in tasks]
 
-    def begin(self, flow: FlowStory, *, max_steps: float | None, seconds_left: float | None) -> list[StudyTask]:
+    def begin(self, flow: FlowSummary, *, max_steps: float | None, seconds_left: float | None) -> list[StudyTask]:
         """What to run now that the first run is known: the first draw at each scale, and all where it is that run."""
         self._first = flow
         seeds = self._worth_trying(flow)
@@ -102,7 +102,7 @@ class Repetitions:
                 self._waiting[first.name] = others
         return leading + known
 
-    def _worth_trying(self, flow: FlowStory) -> list[int]:
+    def _worth_trying(self, flow: FlowSummary) -> list[int]:
         """The seeds to repeat with; fewer, or none, where a sentence says why."""
         if not len(self):
             return []

@@ -14,14 +14,14 @@ from reluflow.certificates.network_margin import linear_network_margin
 from reluflow.data.atomic import replacing
 from reluflow.formulas import as_html
 from reluflow.study.export import as_json
-from reluflow.study.flow_story import FlowStory
+from reluflow.study.flow_summary import FlowSummary
 from reluflow.study.motion import motion_of
 from reluflow.study.page import Mark, Typeset, document, escape, figure, number, paragraphs, section, table, vector
 from reluflow.study.pictures import Picture
 from reluflow.study.scale_advice import power_of_ten
 from reluflow.study.slider import slider
-from reluflow.study.story import Study
 from reluflow.study.verdicts import TheoremAnswer
+from reluflow.study.whole_study import Study
 from reluflow.theory.comparison import Source
 from reluflow.viz.class_regions import confusion_counts
 from reluflow.viz.function_frames import function_frames
@@ -65,11 +65,11 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
         f"<h1>{escape(title)}</h1>",
         *(f"<p><strong>Note: {escape(words)}.</strong></p>" for words in found.notes),
         *_pending(found),
-        f'<div class="story"><p><strong>In short.</strong></p>{paragraphs(found.verdict())}</div>',
+        f'<div class="summary"><p><strong>In short.</strong></p>{paragraphs(found.verdict())}</div>',
         _cut_short(found),
         show("dataset"),
         f'<nav aria-label="Contents"><ul>{links}</ul></nav>',
-        section("story", "Findings", paragraphs(found.sentences())),
+        section("summary", "Findings", paragraphs(found.sentences())),
         *(section(name, words, content) for name, words, content in shown),
     ]
     with replacing(path) as stream:
@@ -105,7 +105,7 @@ def _run(found: Study, show: Callable[..., str]) -> str:
 
 
 @lru_cache(maxsize=1)  # a report is written again and again while it grows, and this part of it takes longest
-def _moving(flow: FlowStory) -> str:
+def _moving(flow: FlowSummary) -> str:
     frames = function_frames([frame.network for frame in flow.frames], flow.trajectory.problem.dataset)
     return slider(motion_of(flow), frames)
 

@@ -1,4 +1,4 @@
-"""Does the story change with the draw or the scale? The same dataset from several seeds and scales, compared."""
+"""Does the summary change with the draw or the scale? The same dataset from several seeds and scales, compared."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.limits.directions import unit_norm
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.study.flow_story import FlowStory, follow_flow
+from reluflow.study.flow_summary import FlowSummary, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
 
-SAME_FUNCTION = 0.02  # largest difference of outputs, relative to their size, of two runs that tell one story
+SAME_FUNCTION = 0.02  # largest difference of outputs, relative to their size, of two runs that tell one summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def repeat_flow(
     return repetition_of(other, seed, scale)
 
 
-def repetition_of(other: FlowStory, seed: int, scale: str) -> Repetition:
+def repetition_of(other: FlowSummary, seed: int, scale: str) -> Repetition:
     """The end of a run, to be compared."""
     certificate = other.limit.certificate
     dataset = other.trajectory.problem.dataset
@@ -106,7 +106,7 @@ def repetition_of(other: FlowStory, seed: int, scale: str) -> Repetition:
     )
 
 
-def compare(first: FlowStory, other: Repetition) -> Variation:
+def compare(first: FlowSummary, other: Repetition) -> Variation:
     """A repetition beside the first run."""
     ours = _function(first)
     labels = float(np.max(np.abs(first.trajectory.problem.dataset.y)))
@@ -124,8 +124,8 @@ def compare(first: FlowStory, other: Repetition) -> Variation:
     )
 
 
-def _function(story: FlowStory) -> FloatArray:
-    X = story.trajectory.problem.dataset.X
-    if story.trajectory.outcome is Outcome.DIRECTION_CONVERGED:
-        return np.asarray(unit_norm(story.limit.network).outputs(X))
-    return story.trajectory.predictions
+def _function(summary: FlowSummary) -> FloatArray:
+    X = summary.trajectory.problem.dataset.X
+    if summary.trajectory.outcome is Outcome.DIRECTION_CONVERGED:
+        return np.asarray(unit_norm(summary.limit.network).outputs(X))
+    return summary.trajectory.predictions

@@ -18,9 +18,9 @@ from reluflow.study.group_sentences import about_groups
 from reluflow.study.scale_advice import power_of_ten
 
 if TYPE_CHECKING:
-    from reluflow.study.flow_story import FlowStory
+    from reluflow.study.flow_summary import FlowSummary
     from reluflow.study.sensitivity import Variation
-    from reluflow.study.story import Study
+    from reluflow.study.whole_study import Study
 
 NEAR = 0.01  # of the best margin known: a run as near as that deserves a sentence although its end is open
 TIGHT = 1e-6  # gap, relative, below which the best network found is the best
@@ -145,7 +145,7 @@ def _about_end(found: Study) -> list[str]:
     return words
 
 
-def _classified(found: Study, flow: FlowStory) -> str:
+def _classified(found: Study, flow: FlowSummary) -> str:
     """How many samples are classified as they are labelled, and which are not."""
     wrong = np.flatnonzero(wrongly_classified(found.dataset, flow.trajectory.predictions))
     n = found.dataset.n
@@ -156,7 +156,7 @@ def _classified(found: Study, flow: FlowStory) -> str:
     return f"classifies {right} of {n} samples correctly ({right / n:.1%}; wrong, counted from 0: {names})"
 
 
-def _against_linear(found: Study, flow: FlowStory) -> list[str]:
+def _against_linear(found: Study, flow: FlowSummary) -> list[str]:
     linear = best_linear_loss(found)
     if linear is None:
         return []
@@ -170,7 +170,7 @@ def _against_linear(found: Study, flow: FlowStory) -> list[str]:
     return [f"The best linear function has loss {linear:.6g}, {_ratio(linear, loss)} times that of the network."]
 
 
-def _margins(flow: FlowStory) -> list[str]:
+def _margins(flow: FlowSummary) -> list[str]:
     """The margin that was reached, what no network exceeds, what lies between, and how nearly the direction is KKT."""
     certificate = flow.limit.certificate
     if certificate.kind is Kind.UNDECIDED:
@@ -381,7 +381,7 @@ def _about_theorems(found: Study) -> list[str]:
     return told
 
 
-def _clock(flow: FlowStory) -> str:
+def _clock(flow: FlowSummary) -> str:
     trajectory = flow.trajectory
     return f"t = {trajectory.time:.5g}" if math.isfinite(trajectory.time) else f"ln t = {trajectory.log_time:.5g}"
 

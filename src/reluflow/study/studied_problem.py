@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.network.network import Network
-from reluflow.study.story import Study
+from reluflow.study.whole_study import Study
 
 
 def problem_of(study: Study, network: Network) -> TrainingProblem:

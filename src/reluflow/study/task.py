@@ -61,14 +61,14 @@ def load_modules() -> None:
 
 def do_task(channel: Channel, task: StudyTask) -> Finished:
     """Do a task in a worker process."""
-    from reluflow.study.flow_story import FlowInterrupted
+    from reluflow.study.flow_summary import FlowInterrupted
 
     more = {"on_step": _ProgressReporter(channel)} if task.has_progress else {}
     with _warnings_sent(channel), Stage(f"Computing {task.name}") as computing:
         try:
             return Finished(task.name, task.function(*task.arguments, **more))
         except FlowInterrupted as interrupt:
-            return Finished(task.name, interrupt.story)
+            return Finished(task.name, interrupt.summary)
         except ReluflowError as error:
             return Finished(task.name, None, str(error))
     return Finished(task.name, None, computing.failure)

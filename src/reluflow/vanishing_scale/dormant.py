@@ -105,8 +105,8 @@ class DormantNeurons:
     def turning_times(self, asleep: BoolArray) -> FloatArray:
         """Clock time until a neuron whose ray is reversed has shrunk to what is left across it; inf for the others."""
         shrinks = asleep & self.is_on_ray & (self.rate < 0.0) & ~self.is_open
-        room = np.where(shrinks, np.maximum(self.level - self.across_level, 0.0), np.inf)
-        return room / np.where(shrinks, -self.rate, 1.0)
+        slack = np.where(shrinks, np.maximum(self.level - self.across_level, 0.0), np.inf)
+        return slack / np.where(shrinks, -self.rate, 1.0)
 
 
 @dataclass(frozen=True, eq=False)

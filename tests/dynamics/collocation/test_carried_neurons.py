@@ -39,7 +39,7 @@ def test_room_for_events_changes_no_bit_and_makes_nothing_be_solved_again(monkey
     monkeypatch.setattr(force_step.ForceStep, "solve", counted)
     roomy = train(problem, CollocationFlow(rtol=1e-6), until=AtTime(3.0))
     solved, _ = len(counts), counts.clear()
-    monkeypatch.setattr(force_step, "EVENT_ROOM", 1)
+    monkeypatch.setattr(force_step, "EVENT_CAPACITY", 1)
     tight = train(problem, CollocationFlow(rtol=1e-6), until=AtTime(3.0))
     assert roomy.crossings == tight.crossings > 100
     assert np.array_equal(roomy.end.network.w, tight.end.network.w)

@@ -19,7 +19,7 @@ def test_events_beyond_all_room_shorten_the_step(monkeypatch):
     """Room for events was doubled without bound: a neuron thrown to and fro by a bad guess asked for 34 GiB."""
     problem = _noisy_classes(0)
     exact = train(problem, CollocationFlow(rtol=1e-8), until=AtTime(10.0))
-    monkeypatch.setattr(force_step, "EVENT_ROOM", 1)
+    monkeypatch.setattr(force_step, "EVENT_CAPACITY", 1)
     monkeypatch.setattr(carried_neurons, "MOST_EVENTS_PER_WALL", 0)
     ours = train(problem, CollocationFlow(rtol=1e-8), until=AtTime(10.0))
     assert ours.steps > exact.steps

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from reluflow.geometry.boundary.minimum_norm import box_minimum_norm, make_room, minimise, shortest_over_bases
+from reluflow.geometry.boundary.minimum_norm import box_minimum_norm, make_workspace, minimise, shortest_over_bases
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3, 5])
@@ -19,10 +19,10 @@ def test_minimum_norm_agrees_with_bounded_least_squares(rank):
         normals /= np.linalg.norm(normals, axis=1)[:, None]
         base, low = rng.normal(size=d), rng.normal(size=count)
         high = low + rng.uniform(0.1, 3.0, count)
-        room = make_room(count, d)
-        room.rows[:], room.lower[:], room.upper[:] = normals, low, high
-        assert minimise(base, count, 1e-12, room)
-        D, strength, ends = room.pull, room.strengths, room.ends
+        workspace = make_workspace(count, d)
+        workspace.rows[:], workspace.lower[:], workspace.upper[:] = normals, low, high
+        assert minimise(base, count, 1e-12, workspace)
+        D, strength, ends = workspace.pull, workspace.strengths, workspace.ends
         expected = lsq_linear(normals.T, -base, bounds=(low, high), method="bvls", tol=1e-14)
         assert np.allclose(D, base + normals.T @ expected.x, atol=1e-9)
         assert np.allclose(D, base + normals.T @ strength, atol=1e-12)

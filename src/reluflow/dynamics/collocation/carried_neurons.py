@@ -15,6 +15,7 @@ from reluflow.dynamics.collocation.relative_forces import RelativeForces
 from reluflow.dynamics.collocation.sample_forces import SampleForces
 from reluflow.dynamics.collocation.sliding_kernels import Pulls
 from reluflow.dynamics.collocation.tuning import (
+    CAPACITY_FACTOR,
     CHECK_PLACES,
     LARGE_PRODUCT,
     MOST_EVENTS_PER_WALL,
@@ -22,7 +23,6 @@ from reluflow.dynamics.collocation.tuning import (
     NEGLIGIBLE_PULL,
     NUM_NODES,
     PULLING_WALLS,
-    ROOM_FACTOR,
     ROUNDING_SHARE,
     SINGLE_ROUNDING,
     WIDE_PULLS,
@@ -44,7 +44,7 @@ class CarriedNeurons:
         The constants of the run.
     neurons
         At the start of the step.
-    event_room
+    event_capacity
         Events a neuron may have.
     length
         The step. Places are those without decay of whole neurons, which leaves `kept` of every mass at the points.
@@ -62,7 +62,7 @@ class CarriedNeurons:
         self,
         samples: SampleForces,
         neurons: LoneNeurons,
-        event_room: int,
+        event_capacity: int,
         length: float,
         team: ThreadTeam,
         *,
@@ -93,7 +93,7 @@ class CarriedNeurons:
         )
         slides = neurons.slides()
         self._slides = slides._replace(places=slides.places[self.moving])
-        self.paths = _room_for(len(self.moving), len(normals), neurons.shapes.shape[1], event_room)
+        self.paths = _empty_paths(len(self.moving), len(normals), neurons.shapes.shape[1], event_capacity)
         self.paths.places[:] = neurons.shapes[self.moving, None]
         self.outputs = np.empty((len(POINTS), len(samples.X) * samples.num_outputs))
         is_large = len(self.moving) * normals.size >= LARGE_PRODUCT
@@ -186,7 +186,7 @@ class CarriedNeurons:
             if self.paths.event_walls.shape[1] > MOST_EVENTS_PER_WALL * self.paths.sides.shape[1]:
                 break
             if full.size:
-                self.paths = _roomier(self.paths)
+                self.paths = _with_more_capacity(self.paths)
         self.is_current[rows] = True
 
     @property
@@ -298,14 +298,14 @@ def _moving(neurons: LoneNeurons, is_silent: BoolArray) -> IntArray:
     return np.flatnonzero(~is_dead)
 
 
-def _roomier(paths: Paths) -> Paths:
-    """The same paths with room for more events."""
-    more = ((0, 0), (0, (ROOM_FACTOR - 1) * paths.event_walls.shape[1]))
+def _with_more_capacity(paths: Paths) -> Paths:
+    """The same paths with capacity for more events."""
+    more = ((0, 0), (0, (CAPACITY_FACTOR - 1) * paths.event_walls.shape[1]))
     names = [name for name in Paths._fields if name.startswith("event_")]
     return paths._replace(**{name: np.pad(getattr(paths, name), more) for name in names})
 
 
-def _room_for(num_neurons: int, num_walls: int, num_weights: int, num_events: int) -> Paths:
+def _empty_paths(num_neurons: int, num_walls: int, num_weights: int, num_events: int) -> Paths:
     return Paths(
         places=np.zeros((num_neurons, len(POINTS), num_weights)),
         ends=np.zeros((num_neurons, num_weights)),

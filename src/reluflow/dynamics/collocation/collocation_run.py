@@ -154,7 +154,7 @@ class CollocationRun(AbstractRun):
         if not self._frozen.is_worthwhile(state.neurons):
             self._frozen = None
             return False
-        duration = min(self._frozen.room(state.neurons), limit - self.time)
+        duration = min(self._frozen.longest(state.neurons), limit - self.time)
         taken = self._frozen.jump(state.neurons, self.recorder, self.time, duration)
         state.decay(taken)
         if taken < duration:

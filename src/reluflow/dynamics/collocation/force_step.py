@@ -22,7 +22,7 @@ from reluflow.dynamics.collocation.tangent_kernel import TangentKernel
 from reluflow.dynamics.collocation.tuning import (
     DOUBLE_PRECISION_STIFFNESS,
     EARLIEST_KINK,
-    EVENT_ROOM,
+    EVENT_CAPACITY,
     FEW_WEIGHTS,
     GIVE_UP_FROM,
     HOPELESS_MISFIT,
@@ -85,17 +85,17 @@ class ForceStep:
     def __init__(self, samples: SampleForces) -> None:
         self.samples, self.tolerance = samples, 0.0
         self.iterations = 0
-        self._event_room, self._team = EVENT_ROOM, ThreadTeam()
+        self._event_capacity, self._team = EVENT_CAPACITY, ThreadTeam()
         self._gram = samples.gram() if samples.has_one_force_each else np.zeros((0, 0))
         is_large = len(samples.X) > MODES_FROM_SAMPLES
         self._single_gram: NDArray[Any] = self._gram.astype(np.float32, copy=False) if is_large else self._gram
-        self._room: NDArray[Any] = np.empty(0, dtype=self._single_gram.dtype)
+        self._memory: NDArray[Any] = np.empty(0, dtype=self._single_gram.dtype)
         self._newton: ForceNewton | FewModes | None = None
         self._modes: FloatArray | None = None
         self._untried = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_room": self._room[:0]}
+        return vars(self) | {"_memory": self._memory[:0]}
 
     def solve(
         self,
@@ -119,7 +119,7 @@ class ForceStep:
         answer = float(np.max(now.curvatures, initial=0.0)) or np.inf
         output_error = tolerance * samples.largest(now.forces) / answer
         carried = CarriedNeurons(
-            *(samples, neurons, self._event_room, length, self._team),
+            *(samples, neurons, self._event_capacity, length, self._team),
             tolerance=tolerance,
             output_error=output_error,
             bias=bias,
@@ -164,7 +164,7 @@ class ForceStep:
                 guess_gap=guess_gap,
             )
             if is_close:
-                self._event_room = max(EVENT_ROOM, 2 * int(np.max(carried.paths.num_events, initial=0)))
+                self._event_capacity = max(EVENT_CAPACITY, 2 * int(np.max(carried.paths.num_events, initial=0)))
                 return found
             is_hopeless = HOPELESS_MISFIT * self.tolerance + gap < misfit < np.inf and stop >= 1.0
             is_stuck = not np.isfinite(gap) or (number >= STUCK_FROM and gap > STUCK_CONTRACTION * last)
@@ -305,9 +305,9 @@ class ForceStep:
         if device is not None:
             found = device.largest_modes(kernel.parts, seen, smallest, guess)
         else:
-            if self._room.dtype != kernel.dtype or self._room.size < len(which) ** 2:
-                self._room = np.empty(len(which) ** 2, dtype=kernel.dtype)  # kept: fresh memory takes its time, too
-            found = largest_modes(kernel.among(which, seen, self._room), smallest, guess)
+            if self._memory.dtype != kernel.dtype or self._memory.size < len(which) ** 2:
+                self._memory = np.empty(len(which) ** 2, dtype=kernel.dtype)  # kept: fresh memory takes its time, too
+            found = largest_modes(kernel.among(which, seen, self._memory), smallest, guess)
         if found is None:
             return None
         modes = self._modes = np.zeros((n, len(found[1])))

@@ -114,7 +114,7 @@ class Paths(NamedTuple):
     stops: FloatVector  # (m,) tau at which the path ended, 1 where it was DONE
 
 
-class Rooms(NamedTuple):
+class Workspaces(NamedTuple):
     """Memory for one path: the pull ahead and its series, the slide, and vectors to work in."""
 
     ahead: PullAhead
@@ -131,7 +131,9 @@ class Rooms(NamedTuple):
 
 
 @kernel()
-def _make_rooms(rest: FloatMatrix, num_outputs: int, starts: SlideStarts, row: int, num_walls: int, num: int) -> Rooms:
+def _make_workspaces(
+    rest: FloatMatrix, num_outputs: int, starts: SlideStarts, row: int, num_walls: int, num: int
+) -> Workspaces:
     """Memory for a path with up to `num` events, on which `rest` is the pull without the sliding walls."""
     num_rows, d = rest.shape
     q = num_rows // num_outputs
@@ -145,7 +147,7 @@ def _make_rooms(rest: FloatMatrix, num_outputs: int, starts: SlideStarts, row: i
     )  # fmt: skip
     ahead = PullAhead(np.empty((num_rows, d)), np.empty(q), np.empty((q, q)), np.empty(q))
     longest = MOST_TERMS + q + 1
-    return Rooms(
+    return Workspaces(
         ahead, make_series(num_outputs, q, d), slide, np.empty(q), np.empty(q), np.empty(q + 1), np.empty(longest),
         np.empty(longest), np.zeros(most), np.empty(d), np.empty(d),
     )  # fmt: skip
@@ -153,17 +155,17 @@ def _make_rooms(rest: FloatMatrix, num_outputs: int, starts: SlideStarts, row: i
 
 @njit(inline="always")
 def _expand_piece(
-    w: FloatVector, v: FloatVector, tau: float, window: float, pulls: Pulls, rooms: Rooms
+    w: FloatVector, v: FloatVector, tau: float, window: float, pulls: Pulls, workspaces: Workspaces
 ) -> tuple[int, float]:
     """The series of the next piece, at most `window` long: its degree and length; `_AT_REST`, `_TOO_FAST` for none."""
-    ahead, series, factors, sizes = rooms.ahead, rooms.series, rooms.factors, rooms.sizes
+    ahead, series, factors, sizes = workspaces.ahead, workspaces.series, workspaces.factors, workspaces.sizes
     q, num_outputs = ahead.strengths.shape[0], v.shape[0]
-    shift_pull(rooms.slide.pull, num_outputs, tau, ahead)
+    shift_pull(workspaces.slide.pull, num_outputs, tau, ahead)
     strength, left, power = 0.0, 1.0 - tau, 1.0
     for i in range(q):
         strength += ahead.strengths[i] * power
         power *= left
-    if strength == 0.0 and pulls.decay == 0.0 and rooms.slide.held[0] == 0:
+    if strength == 0.0 and pulls.decay == 0.0 and workspaces.slide.held[0] == 0:
         return _AT_REST, 0.0
     rate = strength if pulls.moves_outputs else pulls.decay  # a pull alone moves w along a polynomial, however far
     if not (rate * left <= MOST_RAPIDITY and strength < np.inf):
@@ -203,14 +205,14 @@ def _write_event(out: Paths, row: int, wall: int, tau: float, kind: int, side: i
 
 @njit(inline="always")
 def _kink(
-    kind: int, wall: int, v: FloatVector, direction: FloatVector, tau: float, pulls: Pulls, rooms: Rooms
+    kind: int, wall: int, v: FloatVector, direction: FloatVector, tau: float, pulls: Pulls, workspaces: Workspaces
 ) -> float:  # fmt: skip
     """|v|^2 |D after - D before|, along v: what an event bends the outputs by."""
-    if kind == REFRACTION and rooms.slide.held[0] == 0:
+    if kind == REFRACTION and workspaces.slide.held[0] == 0:
         plus, minus = value_along(pulls.plus[wall], direction, tau), value_along(pulls.minus[wall], direction, tau)
         return float(square_of(v) * abs(plus - minus))
-    before, after, total = rooms.before, rooms.after, 0.0
-    pull_along(rooms.slide.pull, direction, tau, after)
+    before, after, total = workspaces.before, workspaces.after, 0.0
+    pull_along(workspaces.slide.pull, direction, tau, after)
     for axis in range(before.shape[0]):
         total += (after[axis] - before[axis]) ** 2
     return float(square_of(v) * np.sqrt(total))
@@ -228,12 +230,12 @@ class Neuron(NamedTuple):
 
 @kernel()
 def _arrive_at(
-    neuron: Neuron, sign: float, wall: int, tau: float, size: float, pulls: Pulls, rooms: Rooms, search: Search,
-    row: int, out: Paths,
+    neuron: Neuron, sign: float, wall: int, tau: float, size: float, pulls: Pulls, workspaces: Workspaces,
+    search: Search, row: int, out: Paths,
 ) -> tuple[int, int]:  # fmt: skip
     """A neuron, put onto a wall, meets it: the kind of event and how the path goes on; walls left there are written."""
     w, v, direction, side, pinned = neuron
-    slide, before = rooms.slide, rooms.before
+    slide, before = workspaces.slide, workspaces.before
     if norm(w) <= ORIGIN * size and pulls.normals.shape[0] > 1:
         back = -sign * BEFORE_ORIGIN * size / max(norm(before), 1e-300)  # where it comes from decides what follows
         for axis in range(w.shape[0]):
@@ -258,8 +260,8 @@ def carry_neuron(
     """Carry one neuron from tau = 0 to 1; `w`, `v`, `side`, `rest` (its D without the sliding walls) are used up."""
     d, num_outputs, num_walls = w.shape[0], v.shape[0], side.shape[0]
     most_events = out.event_walls.shape[1]
-    rooms, search = _make_rooms(rest, num_outputs, starts, row, num_walls, most_events), make_search(heights)
-    slide, series, ahead, before = rooms.slide, rooms.series, rooms.ahead, rooms.before
+    workspaces, search = _make_workspaces(rest, num_outputs, starts, row, num_walls, most_events), make_search(heights)
+    slide, series, ahead, before = workspaces.slide, workspaces.series, workspaces.ahead, workspaces.before
     restore(starts, row, slide)
     survey, far = no_survey(), NOTHING_AHEAD
     num_meetings, idle, following, status, tau, window = 0, 0, 0, DONE, 0.0, 1.0
@@ -272,7 +274,7 @@ def carry_neuron(
         elif sign == 0.0:  # a = 0 takes the sign that <w, D> is about to give it
             pull_along(slide.pull, direction, tau, before)
             sign = np.sign(dot(w, before))
-        degree, length = _expand_piece(w, v, tau, window, pulls, rooms)
+        degree, length = _expand_piece(w, v, tau, window, pulls, workspaces)
         if degree < 0:
             status = TOO_FAST if degree == _TOO_FAST else DONE
             break
@@ -281,10 +283,10 @@ def carry_neuron(
             search, survey, far, piece, w, sign, side, slide, pulls, num_outputs
         )  # fmt: skip
         theta, wall = first_wall(
-            search, survey, num_chosen, piece, w, ahead, series, side, pulls, rooms.powers, rooms.work
+            search, survey, num_chosen, piece, w, ahead, series, side, pulls, workspaces.powers, workspaces.work
         )  # fmt: skip
         theta, wall, to_side, what = first_event(
-            theta, wall, piece, series, sign, changes_sign, pinned, slide, pulls, rooms.powers, rooms.work
+            theta, wall, piece, series, sign, changes_sign, pinned, slide, pulls, workspaces.powers, workspaces.work
         )  # fmt: skip
         has_event = what != NOTHING
         # places on the way, and the end of the piece
@@ -293,13 +295,13 @@ def carry_neuron(
             end = 1.0
         while following < points.shape[0] and (points[following] <= end or (end >= 1.0 and not has_event)):
             at, there = min((points[following] - tau) / length, 1.0), out.places[row, following]
-            place(series, ahead.here, degree, at, w, there[:d], there[d:], rooms.shares)
+            place(series, ahead.here, degree, at, w, there[:d], there[d:], workspaces.shares)
             following += 1
-        place(series, ahead.here, degree, theta, w, w, v, rooms.shares)
+        place(series, ahead.here, degree, theta, w, w, v, workspaces.shares)
         if survey.marks.size:
-            follow(survey, tau, rooms.shares, theta * stretch.drift, piece.size)
+            follow(survey, tau, workspaces.shares, theta * stretch.drift, piece.size)
             far = Outlook(tau, far.end, far.spent - theta * piece.spent, far.drift - theta * stretch.drift)
-        take_off(w, slide, rooms.along)
+        take_off(w, slide, workspaces.along)
         idle = idle + 1 if end <= tau else 0
         tau = end
         power = 1.0
@@ -344,14 +346,14 @@ def carry_neuron(
             if survey.marks.size:
                 survey.gauges[0] += abs(height)
             neuron = Neuron(w, v, direction, side, pinned)
-            kind, status = _arrive_at(neuron, sign, wall, tau, piece.size, pulls, rooms, search, row, out)
+            kind, status = _arrive_at(neuron, sign, wall, tau, piece.size, pulls, workspaces, search, row, out)
         if status != DONE:
             break
-        take_off(w, slide, rooms.along)
+        take_off(w, slide, workspaces.along)
         if survey.marks.size:
             compare_pulls(survey, slide.pull)
         if kind != NO_EVENT:
-            kink = _kink(kind, wall, v, direction, tau, pulls, rooms)
+            kink = _kink(kind, wall, v, direction, tau, pulls, workspaces)
             _write_event(out, row, wall, tau, kind, int(side[wall]) if wall >= 0 else 0, kink)
         if tau >= 1.0:
             break

@@ -30,7 +30,7 @@ class PullAhead(NamedTuple):
 
 
 class Series(NamedTuple):
-    """The power series of a neuron over a piece of its path; T terms, room for what makes them."""
+    """The power series of a neuron over a piece of its path; T terms, workspace for what makes them."""
 
     weights: FloatMatrix  # (T, q + 1) of the rows of the pull, and of w, in the terms of w, for one output
     terms_v: FloatMatrix  # (T, K)
@@ -281,7 +281,7 @@ def place(
 
 @kernel()
 def make_series(num_outputs: int, q: int, d: int) -> Series:
-    """Room for a series."""
+    """Workspace for a series."""
     most, none = MOST_TERMS + 1, np.empty((0, 0))
     terms_v, lengths = np.empty((most, num_outputs)), np.empty(most)
     if num_outputs > 1:

@@ -70,7 +70,7 @@ class SampleForces:
         self._factors = (walls.pull_factors(1, leak), walls.pull_factors(-1, leak))
         self.counted: BoolArray | None = None  # samples in the rate of a fading loss; None: all
         self.margin_offsets: FloatArray | None = None  # what margins are ahead by beyond the outputs; None: nothing
-        self._room = np.empty(0)
+        self._memory = np.empty(0)
         self.device, self.on_device = device, _on_device(self.X, walls, leak, device)
         self.is_silent = np.ones((len(walls.normals), 2), dtype=bool)  # which walls pull nothing, on - and on +
         for column, factor in enumerate(reversed(self._factors)):
@@ -223,7 +223,7 @@ class SampleForces:
     def __getstate__(self) -> dict[str, Any]:
         made_again = ("single_samples", "single_normals")
         kept = {name: value for name, value in vars(self).items() if name not in made_again}
-        return kept | {"_room": np.empty(0)}
+        return kept | {"_memory": np.empty(0)}
 
     def _blocks(self, places: FloatArray) -> list[slice]:
         """Neurons of which all pre-activations fit into memory at once."""
@@ -234,9 +234,9 @@ class SampleForces:
         """<rows, samples>, shape (m P, n), in memory that is kept: fresh memory costs more than what fills it."""
         rows = rows.reshape(-1, rows.shape[-1])
         size = len(rows) * len(samples)
-        if self._room.size < size:
-            self._room = np.empty(size)
-        found = self._room.view(rows.dtype)[:size].reshape(len(rows), len(samples))
+        if self._memory.size < size:
+            self._memory = np.empty(size)
+        found = self._memory.view(rows.dtype)[:size].reshape(len(rows), len(samples))
         return product(rows, samples.T, found)
 
 

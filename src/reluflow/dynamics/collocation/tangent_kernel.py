@@ -89,10 +89,10 @@ class TangentKernel:
                 block -= self._normal[:, part].T @ self._normal
         return found
 
-    def among(self, samples: IntArray, weights: FloatArray, room: NDArray[Any]) -> NDArray[Any]:
-        """weight_k K_kl weight_l of some samples, shape (len(samples), len(samples)), in the memory of `room`."""
+    def among(self, samples: IntArray, weights: FloatArray, memory: NDArray[Any]) -> NDArray[Any]:
+        """weight_k K_kl weight_l of some samples, shape (len(samples), len(samples)), in the memory of `memory`."""
         is_all = len(samples) == len(self._gram)
-        found = room[: len(samples) ** 2].reshape(len(samples), len(samples))
+        found = memory[: len(samples) ** 2].reshape(len(samples), len(samples))
         scales = weights.astype(self._gram.dtype)
         outer, inner, normal = (part[:, samples] * scales for part in (self._outer, self._inner, self._normal))
 

@@ -113,8 +113,8 @@ BEFORE_ORIGIN = 1e-13  # a neuron that has arrived there is left so far from it,
 MOST_IDLE_EVENTS = 24  # events in a row that move no clock
 MOST_MEETINGS = 100  # with every wall: a neuron that has more follows forces of a diverged iteration
 MOST_EVENTS_PER_WALL = 50  # the same, of events that are recorded
-EVENT_ROOM = 48  # events of a neuron in one step for which there is room at first
-ROOM_FACTOR = 4  # times as much room, for neurons that meet more
+EVENT_CAPACITY = 48  # events of a neuron in one step for which there is capacity at first
+CAPACITY_FACTOR = 4  # times as much capacity, for neurons that meet more
 
 # -- classifiers --------------------------------------------------------------------------------------------------
 AT_CONTACT = 1e-8  # a sample that no neuron acted on is met: so close, in units of a first step

@@ -17,7 +17,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.losses.compiled import compiled
 from reluflow.network import Network
 
-_FIRST_ROOM = 64  # cones; doubled when there are more
+_FIRST_CAPACITY = 64  # cones; doubled when there are more
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class GroupedRun(DescentRun):
         super().__init__(problem, descent, iterations=iterations)
         self._loss = compiled(problem.loss)
         neurons = np.column_stack([self.start_network.w, self.start_network.a])
-        self._groups = _all_walking(neurons, descent, room=_FIRST_ROOM)
+        self._groups = _all_walking(neurons, descent, capacity=_FIRST_CAPACITY)
         self._outputs = outputs_of_blocks(self._groups.walking, len(neurons), descent)
 
     @property
@@ -84,7 +84,7 @@ class GroupedRun(DescentRun):
             descend_in_groups(self._groups, self._outputs, self._clock, count, self._descent, self._loss)
             if not self._groups.counters[IS_FULL]:
                 break
-            self._groups = _with_twice_the_room(self._groups)
+            self._groups = _with_twice_the_capacity(self._groups)
 
     @property
     def num_walkers(self) -> int:
@@ -104,7 +104,7 @@ class GroupedRun(DescentRun):
         return self.start_network.replace(w=neurons[:, :-1], a=neurons[:, -1])
 
 
-def _all_walking(neurons: FloatArray, descent: Descent, *, room: int) -> Groups:
+def _all_walking(neurons: FloatArray, descent: Descent, *, capacity: int) -> Groups:
     """Groups without a cone in use."""
     m, e = neurons.shape
     n = len(descent.labels)
@@ -117,24 +117,24 @@ def _all_walking(neurons: FloatArray, descent: Descent, *, room: int) -> Groups:
         walking_weights=descent.weights.copy(),
         counters=np.array([m, 0, 0, 0]),
         lengths=np.linalg.norm(descent.samples, axis=1),
-        is_on=np.zeros((room, n), dtype=np.bool_),
-        slopes=np.zeros((room, n)),
-        is_inert=np.zeros(room, dtype=np.bool_),
-        population=np.zeros(room, dtype=np.int64),
-        frames=np.zeros((room, e, e)),
-        returns=np.zeros((room, e, e)),
-        inverted_at=np.full(room, -1),
-        moments=np.zeros((room, e, e)),
-        path=np.zeros(room),
-        bin_width=np.zeros(room),
-        cursor=np.zeros(room, dtype=np.int64),
-        heads=np.full((room, NUM_BINS + 1), -1),
-        table=np.full(4 * room, -1),
+        is_on=np.zeros((capacity, n), dtype=np.bool_),
+        slopes=np.zeros((capacity, n)),
+        is_inert=np.zeros(capacity, dtype=np.bool_),
+        population=np.zeros(capacity, dtype=np.int64),
+        frames=np.zeros((capacity, e, e)),
+        returns=np.zeros((capacity, e, e)),
+        inverted_at=np.full(capacity, -1),
+        moments=np.zeros((capacity, e, e)),
+        path=np.zeros(capacity),
+        bin_width=np.zeros(capacity),
+        cursor=np.zeros(capacity, dtype=np.int64),
+        heads=np.full((capacity, NUM_BINS + 1), -1),
+        table=np.full(4 * capacity, -1),
     )
 
 
-def _with_twice_the_room(groups: Groups) -> Groups:
-    """The same groups with room for twice as many cones, and the hash table made anew."""
+def _with_twice_the_capacity(groups: Groups) -> Groups:
+    """The same groups with capacity for twice as many cones, and the hash table made anew."""
     first, last = Groups._fields.index("is_on"), Groups._fields.index("heads")
     per_cone = Groups._fields[first : last + 1]  # they stand together
     changes = {name: np.concatenate([getattr(groups, name)] * 2) for name in per_cone}

@@ -117,23 +117,25 @@ class FlowRun(AbstractRun):
         if self._jump(limit):
             return
         began = self.log_time, self._rescaled_time
-        room = self._room(limit)
-        step = self._accepted_step(room)
+        time_left = self._time_left(limit)
+        step = self._accepted_step(time_left)
         if step is None:
             self.outcome = Outcome.STALLED
-        elif step.elapsed > room * (1.0 + 1e-14) or len(self._state.slides.pairs) or not self._is_clear(step.length):
-            self._finish_with_events(step, room, limit)
+        elif (
+            step.elapsed > time_left * (1.0 + 1e-14) or len(self._state.slides.pairs) or not self._is_clear(step.length)
+        ):
+            self._finish_with_events(step, time_left, limit)
         else:
             decayed = self._pass_time(step.elapsed, step.length)
             self._state.arrive(step.end, step.log_rate_end, decayed)
-            self._land(limit, step.elapsed, room)
+            self._land(limit, step.elapsed, time_left)
             self._tidy()
         is_idle = (self.log_time, self._rescaled_time) == began  # a late clock does not show short steps
         self._idle_steps = self._idle_steps + 1 if is_idle else 0
         if self._idle_steps > MOST_IDLE_STEPS + self._state.neurons.num_neurons:
             self.outcome = Outcome.STALLED
 
-    def _room(self, limit: float) -> float:
+    def _time_left(self, limit: float) -> float:
         """The time left until `limit`, in units of the present rate."""
         left, log_rate = limit - self.time, self._state.log_rate
         if not np.isfinite(limit) or left <= 0.0:
@@ -147,7 +149,7 @@ class FlowRun(AbstractRun):
         if self._frozen is None or not self._frozen.is_worthwhile(neurons):
             self._frozen = None
             return False
-        duration = min(self._frozen.room(neurons), limit - self.time)
+        duration = min(self._frozen.longest(neurons), limit - self.time)
         with self._state.changing():
             taken = self._frozen.jump(neurons, self.recorder, self.time, duration)
             neurons.decay(self.problem.weight_decay * taken)
@@ -158,11 +160,11 @@ class FlowRun(AbstractRun):
         self.log_time = float(np.log(self.time)) if self.time > 0 else -np.inf
         return True
 
-    def _accepted_step(self, room: float) -> Step | None:
-        """The next step that meets the tolerance, not much longer than `room`; None where the step size underflows."""
+    def _accepted_step(self, time_left: float) -> Step | None:
+        """The next step that meets the tolerance, not much longer than `time_left`; None where it underflows."""
         state = self._state
-        # where forces fade R falls along the way, so a little more room is tried and the step is cut exactly
-        length = min(self._step, 1.05 * room if state.layout.loss.fades else room)
+        # where forces fade R falls along the way, so a little more is tried and the step is cut exactly
+        length = min(self._step, 1.05 * time_left if state.layout.loss.fades else time_left)
         end = np.empty_like(state.columns)
         while True:
             error, elapsed = attempt_step(
@@ -195,7 +197,7 @@ class FlowRun(AbstractRun):
             neurons.path += reach
         return not can_cross
 
-    def _finish_with_events(self, step: Step, room: float, limit: float) -> None:
+    def _finish_with_events(self, step: Step, time_left: float, limit: float) -> None:
         """Find the events of the step, cut it at the first one that matters, move there and act."""
         state, neurons = self._state, self._state.neurons
         dense, clock = dense_polynomial(
@@ -209,8 +211,8 @@ class FlowRun(AbstractRun):
         slide_exit = state.slides.first_exit(dense)
         self.force_evaluations += state.slides.take_evaluations()
         stop = min(float(np.min(arrivals.thetas, initial=1.0)), slide_exit.theta)
-        if float(value_at(clock, stop)) > room * (1.0 + 1e-14):
-            stop = float(first_root(room - clock, 0.0)) if state.layout.loss.fades else room / step.length
+        if float(value_at(clock, stop)) > time_left * (1.0 + 1e-14):
+            stop = float(first_root(time_left - clock, 0.0)) if state.layout.loss.fades else time_left / step.length
         if neurons.frames:
             stop, more, is_cut = self._light.carry(dense, clock, step.length, stop, self.time)
             self.force_evaluations += self._light.take_evaluations()
@@ -226,7 +228,7 @@ class FlowRun(AbstractRun):
             elapsed = float(value_at(clock, stop))
             decayed = self._pass_time(elapsed, step.length * stop)
             state.arrive_within(np.asarray(columns_at(dense, stop)), decayed)
-        self._land(limit, elapsed, room)
+        self._land(limit, elapsed, time_left)
         if neurons.frames:
             self._light.refresh_expiry()
         self._act(arrivals, slide_exit, stop, dense)
@@ -264,9 +266,9 @@ class FlowRun(AbstractRun):
         self._rescaled_time += length
         return decayed
 
-    def _land(self, limit: float, elapsed: float, room: float) -> None:
+    def _land(self, limit: float, elapsed: float, time_left: float) -> None:
         """Set the clock to the requested time itself where the step has reached it."""
-        if np.isfinite(limit) and elapsed >= room * (1.0 - 1e-13):
+        if np.isfinite(limit) and elapsed >= time_left * (1.0 - 1e-13):
             self.time, self.log_time = limit, float(np.log(limit))
 
     def _act(self, arrivals: Arrivals, slide_exit: SlideExit, stop: float, dense: FloatArray) -> None:

@@ -42,7 +42,7 @@ class FrozenStart:
         with np.errstate(divide="ignore"):
             self._log_limit = float(np.log(FROZEN_SHARE * rtol * output_scale) - np.log(np.max(length)))
 
-    def room(self, neurons: GroupedNeurons | LoneNeurons) -> float:
+    def longest(self, neurons: GroupedNeurons | LoneNeurons) -> float:
         """For how long the forces can be frozen from now; 0 or less where not at all."""
         if self._fastest == 0.0:
             return 0.0
@@ -53,7 +53,7 @@ class FrozenStart:
 
     def is_worthwhile(self, neurons: GroupedNeurons | LoneNeurons) -> bool:
         """Whether a jump would go at least as far as an ordinary step or two."""
-        return self.room(neurons) * self._fastest > 1.0
+        return self.longest(neurons) * self._fastest > 1.0
 
     def jump(
         self, neurons: GroupedNeurons | LoneNeurons, recorder: EventRecorder, time: float, duration: float

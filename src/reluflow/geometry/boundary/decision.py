@@ -12,7 +12,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, FloatMatrix, FloatVector, IntArray, IntVector, SignArray, SignVector
 from reluflow.compilation.kernel import borrowing_kernel, kernel
-from reluflow.geometry.boundary.minimum_norm import Room, along, make_room, minimise, norm
+from reluflow.geometry.boundary.minimum_norm import Workspace, along, make_workspace, minimise, norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
 Ridge = Literal["stop", "positive", "negative", "stay"]
@@ -35,12 +35,12 @@ class Choice(NamedTuple):
     base: FloatVector  # (d,) work space, as are the rest
     repelling: IntVector  # (s,)
     members: IntVector  # (s,)
-    room: Room
+    workspace: Workspace
 
 
 @kernel()
 def make_choice(s: int, d: int) -> Choice:
-    """Room for the decisions of a neuron on up to s walls in dimension d."""
+    """Workspace for the decisions of a neuron on up to s walls in dimension d."""
     return Choice(
         np.zeros(s, np.int64),
         np.zeros(s),
@@ -48,7 +48,7 @@ def make_choice(s: int, d: int) -> Choice:
         np.zeros(d),
         np.zeros(s, np.int64),
         np.zeros(s, np.int64),
-        make_room(s, d),
+        make_workspace(s, d),
     )
 
 
@@ -125,7 +125,7 @@ def _continuation(
     Digits are 0: between, 1: on the plus side, 2: on the minus side. The first `count` members attract.
     """
     d = normals.shape[1]
-    room = choice.room
+    workspace = choice.workspace
     trial = choice.pull
     for c in range(d):
         trial[c] = choice.base[c]
@@ -141,10 +141,10 @@ def _continuation(
                 trial[c] += strength * normals[wall, c]
     for i in range(count):
         wall = choice.members[i]
-        room.lower[i], room.upper[i] = min(plus[wall], minus[wall]), max(plus[wall], minus[wall])
+        workspace.lower[i], workspace.upper[i] = min(plus[wall], minus[wall]), max(plus[wall], minus[wall])
         for c in range(d):
-            room.rows[i, c] = normals[wall, c]
-    return count if minimise(trial, count, tolerance, room) else -1
+            workspace.rows[i, c] = normals[wall, c]
+    return count if minimise(trial, count, tolerance, workspace) else -1
 
 
 @borrowing_kernel()
@@ -160,7 +160,7 @@ def _violation(
     """By how much the normal speeds on the repelling walls miss what their digits ask for; negative: consistent."""
     worst = -np.inf
     for i in range(num_repelling):
-        push, digit = sign * along(normals, choice.repelling[i], choice.room.pull), code % 3
+        push, digit = sign * along(normals, choice.repelling[i], choice.workspace.pull), code % 3
         code //= 3
         if digit == 0:
             worst = max(worst, abs(push) - 2.0 * precision)
@@ -237,7 +237,7 @@ def decide(
         else:
             choice.repelling[num_repelling] = i
             num_repelling += 1
-    room = choice.room
+    workspace = choice.workspace
     found, best_code, best_score, least = 0, -1, -np.inf, np.inf
     is_tried, used = num_repelling <= MAX_RIDGES, 0 * s
     num_codes = 3**num_repelling if is_tried else 1
@@ -267,19 +267,19 @@ def decide(
     if best_code != num_codes - 1:  # else it is the one that was solved last
         used = _continuation(normals, plus, minus, best_code, count, num_repelling, precision, choice)
     for i in range(used):
-        choice.strengths[choice.members[i]] = room.strengths[i]
+        choice.strengths[choice.members[i]] = workspace.strengths[i]
     for i in range(num_repelling):
         wall, digit = choice.repelling[i], best_code % 3
         best_code //= 3
         if digit != 0:
             choice.strengths[wall] = plus[wall] if digit == 1 else minus[wall]
     for c in range(d):
-        choice.pull[c] = room.pull[c]
+        choice.pull[c] = workspace.pull[c]
     for i in range(s):  # a strength at an end of its interval is that of a side, on which the neuron then is
         at_plus, at_minus = choice.strengths[i] == plus[i], choice.strengths[i] == minus[i]
         choice.sides[i] = 1 if at_plus else (-1 if at_minus else 0)
         if abs(plus[i] - minus[i]) <= tolerance:
-            choice.sides[i] = 1 if sign * along(normals, i, room.pull) >= 0.0 else -1
+            choice.sides[i] = 1 if sign * along(normals, i, workspace.pull) >= 0.0 else -1
     return ONE_WAY if found == 1 else (SEVERAL_WAYS if found > 1 else NO_WAY)
 
 

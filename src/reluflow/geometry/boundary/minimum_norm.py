@@ -17,7 +17,7 @@ _FAST = {"reassoc", "contract"}  # sums in any order, so that they use the proce
 DEPENDENT = 1e-10  # a row whose part outside the others' span is below this fraction of it depends on them
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Work space for s rows in dimension d, made once for many problems; the first three hold the solution."""
 
     pull: FloatVector  # (d,) the shortest vector
@@ -35,10 +35,10 @@ class Room(NamedTuple):
 
 
 @kernel()
-def make_room(s: int, d: int) -> Room:
+def make_workspace(s: int, d: int) -> Workspace:
     """Work space for up to s rows in dimension d."""
     most = min(s, d) + 1
-    return Room(
+    return Workspace(
         np.zeros(d),
         np.zeros(s),
         np.zeros(s, np.int64),
@@ -117,46 +117,55 @@ def remove_span(basis: FloatMatrix, rank: int, vector: FloatVector) -> None:
 
 
 @borrowing_kernel(fastmath=_FAST)
-def _start_at_ends(base: FloatVector, count: int, room: Room) -> None:
+def _start_at_ends(base: FloatVector, count: int, workspace: Workspace) -> None:
     """Each z at the end that shortens the centre of the image, its lower end where the upper one is infinite."""
     for c in range(base.shape[0]):
-        room.pull[c] = base[c]
+        workspace.pull[c] = base[c]
     for i in range(count):
-        room.lengths[i] = norm(room.rows[i])
-        room.is_barred[i] = room.lower[i] == room.upper[i] or room.lengths[i] == 0.0
-        middle = 0.5 * (room.lower[i] + room.upper[i]) if np.isfinite(room.upper[i]) else room.lower[i]
+        workspace.lengths[i] = norm(workspace.rows[i])
+        workspace.is_barred[i] = workspace.lower[i] == workspace.upper[i] or workspace.lengths[i] == 0.0
+        middle = (
+            0.5 * (workspace.lower[i] + workspace.upper[i]) if np.isfinite(workspace.upper[i]) else workspace.lower[i]
+        )
         for c in range(base.shape[0]):
-            room.pull[c] += middle * room.rows[i, c]
+            workspace.pull[c] += middle * workspace.rows[i, c]
     for i in range(count):
-        is_low = along(room.rows, i, room.pull) > 0.0 or not np.isfinite(room.upper[i])
-        room.ends[i] = -1 if is_low else 1
-        room.strengths[i] = room.lower[i] if is_low else room.upper[i]
+        is_low = along(workspace.rows, i, workspace.pull) > 0.0 or not np.isfinite(workspace.upper[i])
+        workspace.ends[i] = -1 if is_low else 1
+        workspace.strengths[i] = workspace.lower[i] if is_low else workspace.upper[i]
 
 
 @borrowing_kernel()
-def _first_blocked(size: int, room: Room) -> tuple[int, float]:
+def _first_blocked(size: int, workspace: Workspace) -> tuple[int, float]:
     """Which of the free z first leaves its interval on the way to the goal (or -1), and after what part of the way."""
     blocked, part = -1, 1.0
     for j in range(size):
-        i = room.free[j]
-        if room.goal[j] < room.lower[i] or room.goal[j] > room.upper[i]:
-            stop = room.lower[i] if room.goal[j] < room.lower[i] else room.upper[i]
-            ratio = (stop - room.strengths[i]) / (room.goal[j] - room.strengths[i])
+        i = workspace.free[j]
+        if workspace.goal[j] < workspace.lower[i] or workspace.goal[j] > workspace.upper[i]:
+            stop = workspace.lower[i] if workspace.goal[j] < workspace.lower[i] else workspace.upper[i]
+            ratio = (stop - workspace.strengths[i]) / (workspace.goal[j] - workspace.strengths[i])
             if blocked < 0 or ratio < part:
                 blocked, part = j, ratio
     return blocked, part
 
 
 @borrowing_kernel()
-def minimise(base: FloatVector, count: int, tolerance: float, room: Room) -> bool:
-    """Solve for the first `count` rows of `room`, with their `lower` (finite) and `upper`; whether it converged.
+def minimise(base: FloatVector, count: int, tolerance: float, workspace: Workspace) -> bool:
+    """Solve for the first `count` rows of `workspace`, with their `lower` (finite) and `upper`; whether it converged.
 
     A primal active-set method. A row becomes free while its unit vector has a component above `tolerance` along the
     residual, to which the free rows are orthogonal; so free rows stay independent even when the rows are not.
     """
     d = base.shape[0]
-    rows, free, goal, strengths, ends, pull = room.rows, room.free, room.goal, room.strengths, room.ends, room.pull
-    _start_at_ends(base, count, room)
+    rows, free, goal, strengths, ends, pull = (
+        workspace.rows,
+        workspace.free,
+        workspace.goal,
+        workspace.strengths,
+        workspace.ends,
+        workspace.pull,
+    )
+    _start_at_ends(base, count, workspace)
     size, entering = 0 * count, -1  # of the type of count: a literal 0 would be compiled for apart
     for _ in range(40 + 20 * count):
         for c in range(d):
@@ -167,41 +176,41 @@ def minimise(base: FloatVector, count: int, tolerance: float, room: Room) -> boo
                 for c in range(d):
                     pull[c] += strength * row[c]
         for j in range(size):
-            goal[j] = -along(room.basis, j, pull)
-        remove_span(room.basis, size, pull)
+            goal[j] = -along(workspace.basis, j, pull)
+        remove_span(workspace.basis, size, pull)
         for j in range(size - 1, -1, -1):
             for k in range(j + 1, size):
-                goal[j] -= room.triangle[j, k] * goal[k]
-            goal[j] /= room.triangle[j, j]
-        blocked, part = _first_blocked(size, room)
+                goal[j] -= workspace.triangle[j, k] * goal[k]
+            goal[j] /= workspace.triangle[j, j]
+        blocked, part = _first_blocked(size, workspace)
         for j in range(size):
             i = free[j]
             moved = strengths[i] + part * (goal[j] - strengths[i])
-            strengths[i] = min(max(moved, room.lower[i]), room.upper[i])
+            strengths[i] = min(max(moved, workspace.lower[i]), workspace.upper[i])
         if entering >= 0 and part > 0.0:
             for i in range(count):
-                room.is_barred[i] = room.lower[i] == room.upper[i] or room.lengths[i] == 0.0
+                workspace.is_barred[i] = workspace.lower[i] == workspace.upper[i] or workspace.lengths[i] == 0.0
         if blocked >= 0:
             i = free[blocked]
-            ends[i] = -1 if goal[blocked] < room.lower[i] else 1
-            strengths[i] = room.lower[i] if ends[i] < 0 else room.upper[i]
-            room.is_barred[i] = room.is_barred[i] or part <= 0.0  # rounding only: it cannot move
+            ends[i] = -1 if goal[blocked] < workspace.lower[i] else 1
+            strengths[i] = workspace.lower[i] if ends[i] < 0 else workspace.upper[i]
+            workspace.is_barred[i] = workspace.is_barred[i] or part <= 0.0  # rounding only: it cannot move
             for j in range(blocked, size - 1):
                 free[j] = free[j + 1]
             size -= 1
-            orthonormalise(rows, free, blocked, size, room.basis, room.triangle)
+            orthonormalise(rows, free, blocked, size, workspace.basis, workspace.triangle)
             continue
         worst, entering = tolerance, -1
         for i in range(count):
-            if ends[i] != 0 and not room.is_barred[i]:
-                push = ends[i] * along(rows, i, pull) / room.lengths[i]
+            if ends[i] != 0 and not workspace.is_barred[i]:
+                push = ends[i] * along(rows, i, pull) / workspace.lengths[i]
                 if push > worst:
                     worst, entering = push, i
         if entering < 0:
             return True
         free[size] = entering
-        if orthonormalise(rows, free, size, size + 1, room.basis, room.triangle) == size:
-            room.is_barred[entering] = True  # rounding only: it depends on the free rows
+        if orthonormalise(rows, free, size, size + 1, workspace.basis, workspace.triangle) == size:
+            workspace.is_barred[entering] = True  # rounding only: it depends on the free rows
             entering = -1
         else:
             ends[entering] = 0
@@ -217,13 +226,13 @@ def box_minimum_norm(
 
     Any z in the box gives an upper bound on the minimum, so a result cut short by rounding is still on the safe side.
     """
-    room = make_room(rows.shape[0], rows.shape[1])
+    workspace = make_workspace(rows.shape[0], rows.shape[1])
     for i in range(rows.shape[0]):
-        room.lower[i], room.upper[i] = lower[i], upper[i]
+        workspace.lower[i], workspace.upper[i] = lower[i], upper[i]
         for c in range(rows.shape[1]):
-            room.rows[i, c] = rows[i, c]
-    minimise(base, rows.shape[0], tolerance, room)
-    return room.pull, room.strengths
+            workspace.rows[i, c] = rows[i, c]
+    minimise(base, rows.shape[0], tolerance, workspace)
+    return workspace.pull, workspace.strengths
 
 
 @kernel()
@@ -231,14 +240,14 @@ def shortest_over_bases(
     bases: FloatMatrix, rows: FloatMatrix, lower: float, upper: float, tolerance: float
 ) -> FloatArray:
     """The shortest vectors for every row of `bases` and one interval for all z, shape (num_bases, d)."""
-    room = make_room(rows.shape[0], rows.shape[1])
+    workspace = make_workspace(rows.shape[0], rows.shape[1])
     for i in range(rows.shape[0]):
-        room.lower[i], room.upper[i] = lower, upper
+        workspace.lower[i], workspace.upper[i] = lower, upper
         for c in range(rows.shape[1]):
-            room.rows[i, c] = rows[i, c]
+            workspace.rows[i, c] = rows[i, c]
     vectors = np.empty_like(bases)
     for k in range(bases.shape[0]):
-        minimise(bases[k], rows.shape[0], tolerance, room)
+        minimise(bases[k], rows.shape[0], tolerance, workspace)
         for c in range(rows.shape[1]):
-            vectors[k, c] = room.pull[c]
+            vectors[k, c] = workspace.pull[c]
     return vectors

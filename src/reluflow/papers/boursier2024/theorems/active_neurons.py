@@ -93,8 +93,8 @@ def largest_delta_prime(evidence: Evidence) -> float:
     """The delta' below which <wbar_i, x_k> grows at every facet: gap_k / ((A |x_k|^2/n + Dbar) |x_k|), the least."""
     constants = constants_of(evidence)
     lengths, n = constants.lengths[constants.facets], constants.lengths.size
-    room = constants.facet_gaps - facet_remainders(evidence)
-    limits = room / ((largest_positive_mass(evidence) * lengths**2 / n + largest_pull(evidence)) * lengths)
+    slack = constants.facet_gaps - facet_remainders(evidence)
+    limits = slack / ((largest_positive_mass(evidence) * lengths**2 / n + largest_pull(evidence)) * lengths)
     return float(np.min(limits, initial=np.inf))
 
 

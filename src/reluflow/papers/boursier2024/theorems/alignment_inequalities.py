@@ -55,12 +55,12 @@ def riccati(start: FloatArray, speed: FloatArray, duration: float) -> FloatArray
     return np.where(start > -speed, value, -np.inf)
 
 
-def compared(rooms: Iterable[tuple[FloatArray, FloatArray]], words: str, *, without: str) -> Comparison:
-    """The least room between numbers and their bounds, exact and forgiving what `BACKWARD` at both ends explains.
+def compared(slacks: Iterable[tuple[FloatArray, FloatArray]], words: str, *, without: str) -> Comparison:
+    """The least slack between numbers and their bounds, exact and forgiving what `BACKWARD` at both ends explains.
 
     The slack is the exact one; it may fall short of 0 where the forgiving one does not.
     """
-    exact, forgiving = zip(*require(list(rooms), without), strict=True)
+    exact, forgiving = zip(*require(list(slacks), without), strict=True)
     numbers = require(np.concatenate(exact), without)
     slack, words = float(np.min(numbers)), words.format(np.min(numbers), count=numbers.size)
     return Comparison(bool(np.min(np.concatenate(forgiving)) >= 0.0), slack, 0.0, slack, words)
@@ -71,7 +71,7 @@ def bent_speed(speeds: FloatArray, bend: float) -> FloatArray:
     return np.sqrt(np.maximum(speeds**2 - 2.0 * speeds * bend, 0.0))
 
 
-def room(before: NeuronStates, after: NeuronStates, kept: BoolArray, bend: float) -> tuple[FloatArray, FloatArray]:
+def slack(before: NeuronStates, after: NeuronStates, kept: BoolArray, bend: float) -> tuple[FloatArray, FloatArray]:
     """<w/a, D> over its bound from `before` to `after`, exact and forgiving."""
     speeds, start, end = before.speeds[kept], before.alignments[kept], after.alignments[kept]
     c, duration, error = bent_speed(speeds, bend), after.time - before.time, BACKWARD * speeds
@@ -183,9 +183,9 @@ EQ_8 = Theorem(
 @on_run
 def _lower_bound(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """Eq. (32) integrated over every stretch between recorded times on which a neuron met no boundary."""
-    rooms = (room(*stretch, bend_bound(evidence, constants)) for stretch in _stretches(evidence))
+    slacks = (slack(*stretch, bend_bound(evidence, constants)) for stretch in _stretches(evidence))
     words = r"$\langle w/a, D\rangle$ exceeds the integrated bound by {:.4g} or more, {count} stretches"
-    return compared(rooms, words, without="no neuron stayed in one cone between two recorded times")
+    return compared(slacks, words, without="no neuron stayed in one cone between two recorded times")
 
 
 EQ_32 = Theorem(
@@ -247,16 +247,16 @@ GENERIC_START = Hypothesis(
 def _not_faster(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """Until its first boundary <w/a, D> is at most the solution of f' = |D|^2 - f^2 + 2 |D| lambda^(2-4eps) S."""
     start, events, bend = start_of(evidence), evidence.run.events, bend_bound(evidence, constants)
-    first, rooms = np.full(evidence.network.num_neurons, np.inf), []
+    first, slacks = np.full(evidence.network.num_neurons, np.inf), []
     np.minimum.at(first, events.neurons, events.times)
     for states in states_of(evidence)[1:]:
         same = np.all(states.patterns == start.patterns, axis=1) & ~start.is_dead & (states.time < first)
         speeds, before, after = start.speeds[same], start.alignments[same], states.alignments[same]
         c, error = np.sqrt(speeds**2 + 2.0 * speeds * bend), BACKWARD * speeds
         raised = riccati(before + error, c, states.time) + error - after
-        rooms.append((riccati(before, c, states.time) - after, raised))
+        slacks.append((riccati(before, c, states.time) - after, raised))
     words = r"the law exceeds $\langle w/a, D\rangle$ by {:.4g} or more, {count} stretches"
-    return compared(rooms, words, without="every neuron meets a boundary before the first recorded time")
+    return compared(slacks, words, without="every neuron meets a boundary before the first recorded time")
 
 
 def _coverage(evidence: Evidence) -> Constants:

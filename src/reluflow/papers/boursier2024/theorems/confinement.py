@@ -76,8 +76,8 @@ def _negative_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Compa
     require(not is_lost, "negative neurons too light for a double; take a larger scale")
     factor, moved = _grown(largest_negative_growth(evidence, states)), _moves(states, members)[:, :2]
     largest = f"{np.max(moved, axis=0).round(9)} against {factor:.4g}, {1 + factor:.4g}"
-    room = np.array([factor, 1.0 + factor]) - moved
-    return worst_compared(room, "at_least", 0.0, words=rf"largest moves of $a$ and $w$ over $|a(\tau_3)|$ {largest}")
+    slack = np.array([factor, 1.0 + factor]) - moved
+    return worst_compared(slack, "at_least", 0.0, words=rf"largest moves of $a$ and $w$ over $|a(\tau_3)|$ {largest}")
 
 
 LEMMA_24 = Theorem(

@@ -60,14 +60,14 @@ def kind_by_sampling(w: FloatArray, X: FloatArray, forces: FloatArray, leak: flo
 def _neighbours(w: FloatArray, X: FloatArray, pattern: SignArray) -> FloatArray:
     """Unit vectors around a critical point: at random, then within the span of its cone."""
     off, on = X[pattern != 0], X[pattern == 0]
-    room = float(np.min(np.abs(off @ w) / np.linalg.norm(off, axis=1), initial=1.0))
+    slack = float(np.min(np.abs(off @ w) / np.linalg.norm(off, axis=1), initial=1.0))
     steps = np.random.default_rng(0).standard_normal((NUM_NEIGHBOURS, w.size))
     steps -= np.outer(steps @ w, w)
     basis, rank = np.eye(w.size), 0
     if len(on):
         basis, rank = np.linalg.svd(on, full_matrices=True)[2], int(np.linalg.matrix_rank(on))
     within = steps @ basis[rank:].T @ basis[rank:]
-    return np.concatenate([_sphere(w, each, RADIUS * room) for each in (steps, within)])
+    return np.concatenate([_sphere(w, each, RADIUS * slack) for each in (steps, within)])
 
 
 def _sphere(w: FloatArray, steps: FloatArray, radius: float) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.geometry.thresholds import AlignmentConstants
 from reluflow.papers.boursier2024.paper import SETTING, THREE_POINTS
-from reluflow.papers.boursier2024.theorems.alignment_inequalities import bent_speed, compared, room
+from reluflow.papers.boursier2024.theorems.alignment_inequalities import bent_speed, compared, slack
 from reluflow.papers.boursier2024.theorems.alignment_regime import (
     ALIGNMENT_SETTING,
     ALPHA_0,
@@ -144,8 +144,8 @@ def _after_settling(evidence: Evidence) -> Iterator[tuple[NeuronStates, NeuronSt
 @on_run
 def _hyperbolic(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """<w/a, D> >= c_j tanh(c_j (t - t_0)), t_0 from equality at the first recorded time in the last cone."""
-    rooms = (room(*stretch, bend_bound(evidence, constants)) for stretch in _after_settling(evidence))
-    return compared(rooms, r"$\langle w/a, D\rangle$ exceeds $c_j \tanh$ by {:.4g} or more", without=NEVER_SETTLED)
+    slacks = (slack(*stretch, bend_bound(evidence, constants)) for stretch in _after_settling(evidence))
+    return compared(slacks, r"$\langle w/a, D\rangle$ exceeds $c_j \tanh$ by {:.4g} or more", without=NEVER_SETTLED)
 
 
 @on_run

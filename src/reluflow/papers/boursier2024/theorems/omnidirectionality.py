@@ -156,12 +156,12 @@ def _nature(evidence: Evidence) -> Comparison:
 def _dominated_never_zero(evidence: Evidence) -> Comparison:
     """a_j^2 = a_j(0)^2 - |w_j(0)|^2 + |w_j|^2 never falls below its first two terms."""
     start, end = evidence.network, evidence.run.network
-    room = start.balancedness()
-    dominated = room > 1e-12 * start.a**2
+    slack = start.balancedness()
+    dominated = slack > 1e-12 * start.a**2
     if not np.any(dominated):
         return nothing("no neuron starts strictly dominated")
     with np.errstate(divide="ignore"):
-        logs = np.log(np.abs(end.a[dominated])) + end.log_scale - start.log_scale - 0.5 * np.log(room[dominated])
+        logs = np.log(np.abs(end.a[dominated])) + end.log_scale - start.log_scale - 0.5 * np.log(slack[dominated])
     detail = rf"least $\ln|a_j| - \ln\sqrt{{a_j(0)^2 - |w_j(0)|^2}}$ over {int(dominated.sum())} dominated neurons"
     return at_least(float(logs.min()), 0.0, allowance=1e-9, detail=detail)
 

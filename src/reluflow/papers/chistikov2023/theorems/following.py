@@ -27,7 +27,7 @@ from reluflow.theory.theorem import Conclusion, Reference, Theorem
 def below_power(
     evidence: Evidence, found: float | Values, exponent: float, what: str, *, allowance: float, rounding: str
 ) -> Comparison:
-    """The largest of some values against lambda^exponent, which may be far below doubles, with room for rounding."""
+    """The largest of some values against lambda^exponent, which may be far below doubles, allowing for rounding."""
     log_bound = exponent * scene(evidence).log_scale
     words = f"{what} {{measured:.2g}}, bound exp({log_bound:.4g}), rounding {rounding}"
     bound = float(np.exp(log_bound))
@@ -68,7 +68,7 @@ def _order(evidence: Evidence) -> Comparison:
     return none_of(wrong, total=total, detail=words)
 
 
-def _force_rooms(evidence: Evidence) -> Values:
+def _force_slacks(evidence: Evidence) -> Values:
     """(2 - eps) ln lambda - ln |gamma_I - g_j| over the times of stages, in units of ln(1/lambda)."""
     here, epsilon = scene(evidence), evidence.parameter("epsilon")
     for snapshot in until_end(evidence):
@@ -110,9 +110,9 @@ def latest_difference(evidence: Evidence) -> float | None:
 
 def _times(evidence: Evidence) -> Comparison:
     largest = require(latest_difference(evidence), "the run does not meet the samples of the yardsticks")
-    exponent, room = _difference_exponent(evidence), TIMES * scene(evidence).alignment_time
+    exponent, allowance = _difference_exponent(evidence), TIMES * scene(evidence).alignment_time
     words, rounding = r"largest $|t - \tau|$ is", f"{TIMES:g} relative"
-    return below_power(evidence, largest, exponent, words, allowance=room, rounding=rounding)
+    return below_power(evidence, largest, exponent, words, allowance=allowance, rounding=rounding)
 
 
 def _order_of_times(evidence: Evidence) -> Values:
@@ -135,7 +135,7 @@ LEMMA_3 = Theorem(
             "force",
             r"(iii) $|\gamma_I - g_j| \le \lambda^{2 - \varepsilon}$",
             AtLeast(
-                _force_rooms,
+                _force_slacks,
                 0.0,
                 words=r"$|\gamma_I - g|$ is below $\lambda^{{2 - \varepsilon}}$ by $\lambda$ to the power "
                 r"{measured:.4g}",
@@ -208,9 +208,11 @@ def _alignment_exponent(evidence: Evidence) -> float:
 
 
 def _aligned(evidence: Evidence) -> Comparison:
-    largest, room = require(misalignment(evidence), "no snapshot at $T_1$"), ROUNDING**2
+    largest, allowance = require(misalignment(evidence), "no snapshot at $T_1$"), ROUNDING**2
     exponent = _alignment_exponent(evidence)
-    return below_power(evidence, largest, exponent, r"largest $1 - \cos$ is", allowance=room, rounding=f"{room:g}")
+    return below_power(
+        evidence, largest, exponent, r"largest $1 - \cos$ is", allowance=allowance, rounding=f"{allowance:g}"
+    )
 
 
 def _order_of_alignment(evidence: Evidence) -> float:
@@ -226,8 +228,8 @@ def _norm(evidence: Evidence) -> Comparison:
     here, end = scene(evidence), require(_at_end(evidence), "no snapshot at $T_1$")
     logs = log_norms(end.network) - here.log_scale
     gaps = [abs(here.yardsticks[int(j)].log_norm_at(end.time) - float(logs[j])) for j in here.positive]
-    exponent, room = 1.0 - 3.0 * evidence.parameter("epsilon"), 1e-9 + 1e-13 * abs(here.log_scale)
-    return below_power(evidence, gaps, exponent, "largest difference", allowance=room, rounding=f"{room:.2g}")
+    exponent, allowance = 1.0 - 3.0 * evidence.parameter("epsilon"), 1e-9 + 1e-13 * abs(here.log_scale)
+    return below_power(evidence, gaps, exponent, "largest difference", allowance=allowance, rounding=f"{allowance:.2g}")
 
 
 LEMMA_5 = Theorem(

@@ -45,8 +45,8 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     start = w @ data.X.T > 0.0
     events = state.events
     rows = [(np.flatnonzero(events.neurons == j)) for j in range(len(w))]
-    stories = [_story(start[j], events.times[row], events.samples[row], data) for j, row in enumerate(rows)]
-    ends = np.array([story[0] for story in stories])
+    histories = [_history(start[j], events.times[row], events.samples[row], data) for j, row in enumerate(rows)]
+    ends = np.array([history[0] for history in histories])
     shown = [_longest(ends, rows, PLUS), _longest(ends, rows, DEAD)]
     chosen = np.array(shown)
     flow_times = _flow_times(settings, data, w[chosen])
@@ -60,10 +60,10 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
         "shown_ends": ends[chosen],
         "num_changes": np.array([len(row) for row in rows]),
         "ends": ends,
-        "wrong": int(sum(story[1] for story in stories)),
-        "dwell": float(max(story[2] for story in stories)),
+        "wrong": int(sum(history[1] for history in histories)),
+        "dwell": float(max(history[2] for history in histories)),
         "dwell_bound": 4.0 / (kappa * np.sqrt(mu) * smallest),
-        "saw_positive": np.array([story[3] for story in stories]),
+        "saw_positive": np.array([history[3] for history in histories]),
         "mu": mu,
         **{f"times_{k}": events.times[rows[j]] for k, j in enumerate(shown)},
         **{f"samples_{k}": events.samples[rows[j]] for k, j in enumerate(shown)},
@@ -82,7 +82,7 @@ def _neurons(settings: Settings, data: Dataset) -> FloatArray:
     return np.asarray(inside / np.linalg.norm(inside, axis=1, keepdims=True))
 
 
-def _story(start: BoolArray, times: FloatArray, samples: IntArray, data: Dataset) -> tuple[int, int, float, bool]:
+def _history(start: BoolArray, times: FloatArray, samples: IntArray, data: Dataset) -> tuple[int, int, float, bool]:
     """Cone at the end, changes in the wrong sense, longest stay times samples active in it, any positive one seen."""
     active, wrong, longest, saw_positive, before = start.copy(), 0, 0.0, False, 0.0
     for time, sample in zip(times, samples, strict=True):

@@ -155,11 +155,10 @@ def norm_over_curve(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison
     """
     data = data_constants(evidence)
     first, rate = found[0], proof_constants(evidence).rate
-    room = []
+    slack = []
     for moment in found[1:]:
         log_curve = -math.log(rate * (moment.time - first.time) + 1.0 / first.loss_value)
-        room.append(frobenius_square(moment) - (math.log(data.n) - log_curve) / data.largest_norm)
-    words = (
-        rf"$\|W\|_F^2$ = {frobenius_square(found[-1]):.6g} at the end, at least {min(room):.6g} above its growing bound"
-    )
-    return at_least(min(room), 0.0, detail=words)
+        slack.append(frobenius_square(moment) - (math.log(data.n) - log_curve) / data.largest_norm)
+    last = frobenius_square(found[-1])
+    words = rf"$\|W\|_F^2$ = {last:.6g} at the end, at least {min(slack):.6g} above its growing bound"
+    return at_least(min(slack), 0.0, detail=words)

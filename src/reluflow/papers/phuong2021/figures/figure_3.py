@@ -36,8 +36,8 @@ LAYER = 7  # the first dense layer, whose features the paper calls orthogonally 
 def separation(results: ConvolutionalRun) -> FloatArray:
     """By layer, how far the less alike digit's pairs lie above mixed pairs, in standard deviations of a pair."""
     means, deviations = results.products.means, results.products.deviations
-    room = np.minimum(means[:, 1], means[:, 2]) - means[:, 0]
-    return np.asarray(room / np.sqrt(np.mean(deviations**2, axis=1)))
+    slack = np.minimum(means[:, 1], means[:, 2]) - means[:, 0]
+    return np.asarray(slack / np.sqrt(np.mean(deviations**2, axis=1)))
 
 
 def claims(settings: ConvolutionalSettings, results: ConvolutionalRun) -> tuple[Claim, ...]:

@@ -22,7 +22,7 @@ from reluflow.losses import AbstractLoss, loss_named
 from reluflow.network.initialization import Initialization, balanced_initialization, neuron_rng
 from reluflow.network.network import Network
 from reluflow.study.cut_parts import CutPart
-from reluflow.study.flow_story import FlowStory
+from reluflow.study.flow_summary import FlowSummary
 from reluflow.study.neuron_groups import NeuronGroup
 from reluflow.study.pieces import Pieces
 from reluflow.study.scale_advice import ScaleAdvice
@@ -95,7 +95,7 @@ class Study:
     alignment: Alignment | None
     separator: HardMargin | None
     advice: tuple[ScaleAdvice, ...]
-    flow: FlowStory | None
+    flow: FlowSummary | None
     groups: tuple[NeuronGroup, ...]
     answers: tuple[TheoremAnswer, ...]
     variations: tuple[Variation, ...]
@@ -257,7 +257,7 @@ def study(
     )  # fmt: skip
     workers = started_workers(processes) if isinstance(processes, int) else processes
     try:
-        telling = RunningStudy(
+        running = RunningStudy(
             nothing,
             draw if network is None else None,
             start,
@@ -268,14 +268,14 @@ def study(
             pieces=pieces,
         )
         say = on_stage or (lambda name: None)
-        telling.compile(say)
-        telling.begin(main_theorems() if theorems is None else theorems)
+        running.compile(say)
+        running.begin(main_theorems() if theorems is None else theorems)
         if on_found is not None:
             on_found(replace(nothing, pending=("everything but the data",)))
         try:
-            return telling.run(say, on_share or (lambda share: None), on_found)
+            return running.run(say, on_share or (lambda share: None), on_found)
         except KeyboardInterrupt as interrupt:
-            raise StudyInterrupted(telling.interrupt(interrupt)) from interrupt
+            raise StudyInterrupted(running.interrupt(interrupt)) from interrupt
     finally:
         workers.close()
 

@@ -1,4 +1,4 @@
-"""The story of a dataset: true sentences for data of every kind, never a traceback."""
+"""The summary of a dataset: true sentences for data of every kind, never a traceback."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reluflow.study.export import as_json
 from reluflow.study.motion import motion_of, picked_frames
 from reluflow.study.scale_advice import power_of_ten, scale_advice
 from reluflow.study.sentences import best_linear_loss, how_often
-from reluflow.study.story import main_theorems, study
+from reluflow.study.whole_study import main_theorems, study
 from reluflow.study.width import default_width
 
 
@@ -127,9 +127,9 @@ def test_odd_data_have_a_story(name):
 
 
 def test_a_run_cut_short_is_told_as_such(monkeypatch):
-    from reluflow.study import flow_story
+    from reluflow.study import flow_summary
 
-    monkeypatch.setattr(flow_story, "DESCENT_WORK", 1.0)  # too little for the descent to end
+    monkeypatch.setattr(flow_summary, "DESCENT_WORK", 1.0)  # too little for the descent to end
     found = _quick(load("stewart"), max_steps=50)
     assert not found.flow.has_ended
     assert "from there by gradient descent" in found.verdict()[1]

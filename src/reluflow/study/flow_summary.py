@@ -31,7 +31,7 @@ STEP_SECONDS = {  # per step, and per step and product n d m; of collocation a g
     FlowSolver.EVENT_DRIVEN: (5e-4, 3e-8),
     FlowSolver.COLLOCATION: (4e-3, 3e-8),
 }
-STORY_RTOLS = ((3_000, None), (30_000, 1e-6), (np.inf, 1e-5))  # n d m up to which a story is told to which tolerance
+STORY_RTOLS = ((3_000, None), (30_000, 1e-6), (np.inf, 1e-5))  # n d m up to which a summary is told to which tolerance
 RUN_SECONDS = 10.0
 FEWEST_STEPS = 30
 DESCENT_WORK = 3e9  # n d m times iterations of the descent after a flow that was cut short: some seconds
@@ -42,7 +42,7 @@ _FRAME_STEPS = 500  # from a frame to the end of a phase
 
 
 @dataclass(frozen=True, eq=False)
-class FlowStory:
+class FlowSummary:
     """One run of the flow.
 
     Parameters
@@ -80,15 +80,15 @@ class FlowStory:
 
 
 class FlowInterrupted(KeyboardInterrupt):
-    """Ctrl-C ended the run of a study; `story` holds it up to then."""
+    """Ctrl-C ended the run of a study; `summary` holds it up to then."""
 
-    def __init__(self, story: FlowStory) -> None:
+    def __init__(self, summary: FlowSummary) -> None:
         super().__init__("the run was interrupted")
-        self.story = story
+        self.summary = summary
 
 
-def told_flow(problem: TrainingProblem) -> ChosenFlow:
-    """The solver of a story: the faster one, at the tolerance a story needs where many neurons cross many walls."""
+def flow_of_study(problem: TrainingProblem) -> ChosenFlow:
+    """The solver of a summary: the faster one, at the tolerance a summary needs where many neurons cross many walls."""
     size = problem.dataset.X.size * problem.network.num_neurons
     return choose_flow(problem, to_the_end=True, rtol=next(rtol for most, rtol in STORY_RTOLS if size <= most))
 
@@ -101,7 +101,7 @@ def follow_flow(
     at_phase_ends: bool = True,
     fallback: bool = True,
     on_step: Callable[[AbstractRun], None] | None = None,
-) -> FlowStory:
+) -> FlowSummary:
     """Run the flow to its limit, or until it may cost no more, and from there descent; and keep frames.
 
     Parameters
@@ -133,7 +133,7 @@ def follow_flow(
     try:
         trajectory = train(
             problem,
-            told_flow(problem).solver,
+            flow_of_study(problem).solver,
             until=until,
             keep=keep,
             max_steps=allowed,
@@ -142,7 +142,7 @@ def follow_flow(
         )
     except TrainingInterrupted as interrupt:
         cut = interrupt.trajectory
-        told = FlowStory(cut, (*cut.frames, cut.end), limit_or_undecided(cut), allowed, time.monotonic() - began)
+        told = FlowSummary(cut, (*cut.frames, cut.end), limit_or_undecided(cut), allowed, time.monotonic() - began)
         raise FlowInterrupted(told) from interrupt
     descent = None
     if fallback and trajectory.outcome.is_spent and _descent_helps(trajectory.problem, trajectory.predictions):
@@ -167,7 +167,7 @@ def follow_flow(
     limit = limit_or_undecided(trajectory)
     if descent is not None:
         limit = replace(limit, is_proof=False, reason=f"The run is {descent}. {limit.reason}")
-    return FlowStory(trajectory, frames, limit, allowed, time.monotonic() - began, descent)
+    return FlowSummary(trajectory, frames, limit, allowed, time.monotonic() - began, descent)
 
 
 @dataclass(frozen=True)
@@ -206,13 +206,13 @@ def affordable_steps(problem: TrainingProblem) -> int:
     return max(FEWEST_STEPS, int(RUN_SECONDS / _seconds_per_step(problem)))
 
 
-def estimated_seconds(story: FlowStory) -> float:
+def estimated_seconds(summary: FlowSummary) -> float:
     """What a run of this kind takes, by the steps it needed: the same on every machine."""
-    return story.trajectory.steps * _seconds_per_step(story.trajectory.problem)
+    return summary.trajectory.steps * _seconds_per_step(summary.trajectory.problem)
 
 
 def _seconds_per_step(problem: TrainingProblem) -> float:
-    step, product = STEP_SECONDS[told_flow(problem).name]
+    step, product = STEP_SECONDS[flow_of_study(problem).name]
     return step + product * problem.dataset.X.size * problem.network.num_neurons * problem.num_outputs
 
 
@@ -232,7 +232,7 @@ def _at_phase_ends(trajectory: Trajectory, descent: DescentPart | None) -> list[
         problem = replace(trajectory.problem, network=frame.network)
         part = train(
             problem,
-            told_flow(problem).solver,
+            flow_of_study(problem).solver,
             until=AtTime(end - frame.time),
             max_steps=_FRAME_STEPS,
         )
