@@ -4,7 +4,8 @@ The paper trains 50 neurons from weights of variance 1e-6 on the digits 0, 1 and
 cosines of images, the output weights $v_j$ beside the rays $\tilde{e}_c$, the mean input weights of the neurons of
 each class as images beside the class means, and what three principal components leave of the images and of the
 features. Here the digits are 0, 1 and 3, which are bundled; the errors are ratios of squared Frobenius norms, by which
-the paper's 61 % and 0.2 % come out. Assumption 1 fails on these images.
+the paper's 61 % and 0.2 % come out, and features are not centred first. The error of the features falls with the number
+of images: with 150 of each digit it is above 1 %, with 1,000 it is 0.65 %. Assumption 1 fails on these images.
 """
 
 from __future__ import annotations
