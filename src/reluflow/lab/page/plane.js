@@ -208,9 +208,9 @@ export class Plane {
     });
   }
 
-  /** Above or below a sample, by turns; the other side where the words would lie on the rings or on words of before. */
+  /** Above or below a sample, by turns; the other side, or lower still, where the words would lie on the rings or on words of before. */
   heightOfWords(px, py, k, width, written) {
-    const heights = k % 2 ? [py + 19, py - 19] : [py - 19, py + 19];
+    const heights = [...(k % 2 ? [py + 19, py - 19] : [py - 19, py + 19]), py + 33];
     const isFree = (height) => Math.hypot(px - this.center[0], height - this.center[1]) < this.radius - 8
       && written.every(([x, y, other]) => Math.abs(x - px) > (width + other) / 2 || Math.abs(y - height) > 13);
     const height = heights.find(isFree) ?? heights[0];
