@@ -13,7 +13,14 @@ import pytest
 from reluflow.errors import BackendError
 from reluflow.papers.lee2022.figures import nine_starts_run
 from reluflow.papers.lee2022.figures.figure_1 import FIGURE, bounds_on_gap, claims, start_of, turning_steps
-from reluflow.papers.lee2022.figures.nine_starts_run import LAYERS, QUICK, SCALING_STARTS, compute, scaling_times
+from reluflow.papers.lee2022.figures.nine_starts_run import (
+    LAYERS,
+    QUICK,
+    SCALING_STARTS,
+    NineStarts,
+    compute,
+    scaling_times,
+)
 from reluflow.papers.lee2022.figures.published_settings import recorded_steps, samples, start_direction
 from reluflow.papers.lee2022.single_neuron import (
     BalancedNeuron,
@@ -150,6 +157,13 @@ def test_scaling_law():
     for q in range(3):
         start = BalancedNeuron(q, SCALING_STARTS[0], phi=0.5 * np.pi)
         assert balanced_flow(start, [times[q, 0]]).phi[0] == pytest.approx(0.95 * np.pi, abs=1e-9)
+
+
+def test_results_come_back_from_the_store(nine_starts, tmp_path):
+    workbench = Workbench(FIGURE.key, QUICK, store=ResultStore(tmp_path))
+    workbench.whole(NineStarts, lambda: nine_starts)
+    found, _ = workbench.whole(NineStarts, lambda: pytest.fail("what was kept is not taken"))
+    assert claims(QUICK, found) == claims(QUICK, nine_starts)
 
 
 def test_files(nine_starts, tmp_path):

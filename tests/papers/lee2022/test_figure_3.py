@@ -14,7 +14,8 @@ import pytest
 from reluflow.errors import BackendError
 from reluflow.papers.lee2022.figures.figure_3 import FIGURE, bands_of, claims, nesting_breach, rows_of, turn_of
 from reluflow.papers.lee2022.figures.neuron_curves import NeuronCurves
-from reluflow.papers.lee2022.figures.restarts_run import FULL, QUICK, OneDepth, RestartSettings, one_depth
+from reluflow.papers.lee2022.figures.restarts_run import FULL, QUICK, OneDepth, Restarts, RestartSettings, one_depth
+from reluflow.papers.store import ResultStore
 from reluflow.papers.workbench import Workbench
 
 
@@ -85,6 +86,13 @@ def test_bands_in_the_wrong_order_are_not_nested(results):
 def test_a_run_that_diverges_is_refused():
     with pytest.raises(BackendError, match="2 scalar layers diverged at rate 1"):
         one_depth(RestartSettings(n=50, d=3, layers=2, rate=1.0, steps=50, restarts=(0,), teacher_std=3.0, seed=0))
+
+
+def test_results_come_back_from_the_store(results, tmp_path):
+    workbench = Workbench(FIGURE.key, QUICK, store=ResultStore(tmp_path))
+    workbench.whole(Restarts, lambda: results)
+    found, _ = workbench.whole(Restarts, lambda: pytest.fail("what was kept is not taken"))
+    assert claims(QUICK, found) == claims(QUICK, results)
 
 
 def test_files(results, tmp_path):

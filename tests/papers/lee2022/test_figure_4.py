@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from reluflow.papers.lee2022.figures.figure_4 import FIGURE, DeepRuns, RunSettings, claims, one_run, plateau
+from reluflow.papers.store import ResultStore
 from reluflow.papers.workbench import Workbench
 
 SETTINGS = FIGURE.quick
@@ -64,3 +65,10 @@ def test_a_dip_in_every_draw_is_noticed(results):
         runs[count] = replace(run, norms=norms)
         judged = claims(SETTINGS, replace(results, small=tuple(runs)))
         assert (judged[0].holds, judged[1].holds) == (count + 1 < len(SETTINGS.seeds), False)
+
+
+def test_results_come_back_from_the_store(results, tmp_path):
+    workbench = Workbench(FIGURE.key, SETTINGS, store=ResultStore(tmp_path))
+    workbench.whole(DeepRuns, lambda: results)
+    found, _ = workbench.whole(DeepRuns, lambda: pytest.fail("what was kept is not taken"))
+    assert claims(SETTINGS, found) == claims(SETTINGS, results)
