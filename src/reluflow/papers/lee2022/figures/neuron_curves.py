@@ -1,4 +1,4 @@
-"""NeuronCurves: length and angle of neurons at the recorded steps of a run, one of its three kinds."""
+"""NeuronCurves: length and angle of neurons at the recorded steps, on samples, on the population or by the flow."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ class NeuronCurves:
         |w|.
     gap
         pi - phi, the angle to the teacher.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> curves = NeuronCurves(np.array([[2.0, 3.0], [1.5, 3.5]]), np.array([[1.0, 0.5], [0.25, 0.125]]))
+    >>> late = curves.column(0).neuron(1, q=1, teacher_norm=4.0)
+    >>> late.magnitude, round(late.gap, 12)
+    (1.5, 0.25)
     """
 
     magnitude: FloatArray
