@@ -13,7 +13,14 @@ import pytest
 from reluflow.errors import BackendError
 from reluflow.papers.lee2022.figures import nine_starts_run
 from reluflow.papers.lee2022.figures.figure_1 import FIGURE, bounds_on_gap, claims, start_of, turning_steps
-from reluflow.papers.lee2022.figures.nine_starts_run import LAYERS, QUICK, SCALING_STARTS, compute, scaling_times
+from reluflow.papers.lee2022.figures.nine_starts_run import (
+    LAYERS,
+    QUICK,
+    SCALING_STARTS,
+    NineStarts,
+    compute,
+    scaling_times,
+)
 from reluflow.papers.lee2022.figures.published_settings import recorded_steps, samples, start_direction
 from reluflow.papers.lee2022.single_neuron import (
     BalancedNeuron,
@@ -44,35 +51,36 @@ def test_claims(nine_starts):
 
 def test_claims_notice_what_is_wrong(nine_starts):
     """Every claim about the run fails on results that break it."""
+    sampled, population, flow = nine_starts.sampled, nine_starts.population, nine_starts.flow
+    gap = sampled.gap
 
     def verdict(words, **changes):
-        return the(claims(QUICK, nine_starts | changes), words).holds
+        return the(claims(QUICK, replace(nine_starts, **changes)), words).holds
 
-    gap, flow = nine_starts["gap"], nine_starts["flow_gap"]
     slow = gap.copy()
     slow[1:, 4] = gap[0, 4]  # a neuron that never turns leaves its lower bound
-    assert verdict("hold in all nine panels, $n$", gap=slow) is False
-    assert verdict("makes no difference", gap=slow) is False
-    assert verdict("follows the exact flow", population_gap=slow) is False
-    assert verdict("and on $n$ = 4,000", gap=slow) is False
-    drift = flow.copy()
-    drift[1:, 0] = flow[0, 0]
-    assert verdict("along the exact flow", flow_gap=drift) is False
-    assert verdict("on infinitely many samples, up to", population_gap=drift) is False
-    assert verdict("the smaller the start", gap=gap[:, [2, 1, 0, *range(3, 9)]]) is False
-    assert verdict("small start is the slowest", gap=gap[:, [*range(6), 7, 6, 8]]) is False
+    assert verdict("hold in all nine panels, $n$", sampled=replace(sampled, gap=slow)) is False
+    assert verdict("makes no difference", sampled=replace(sampled, gap=slow)) is False
+    assert verdict("follows the exact flow", population=replace(population, gap=slow)) is False
+    assert verdict("and on $n$ = 4,000", sampled=replace(sampled, gap=slow)) is False
+    drift = flow.gap.copy()
+    drift[1:, 0] = flow.gap[0, 0]
+    assert verdict("along the exact flow", flow=replace(flow, gap=drift)) is False
+    assert verdict("on infinitely many samples, up to", population=replace(population, gap=drift)) is False
+    assert verdict("the smaller the start", sampled=replace(sampled, gap=gap[:, [2, 1, 0, *range(3, 9)]])) is False
+    assert verdict("small start is the slowest", sampled=replace(sampled, gap=gap[:, [*range(6), 7, 6, 8]])) is False
     turned = gap.copy()
     turned[1:, 6] = 0.01
-    assert verdict("has not turned", gap=turned) is False
-    assert verdict("and none at all", flow_gap=flow[:, [*range(4), 0, *range(5, 9)]]) is False
-    assert verdict("what they assume", magnitude=0.4 * nine_starts["magnitude"]) is False
-    assert verdict("$q$ = 2", scaling_times=np.sqrt(nine_starts["scaling_times"])) is False
+    assert verdict("has not turned", sampled=replace(sampled, gap=turned)) is False
+    assert verdict("and none at all", flow=replace(flow, gap=flow.gap[:, [*range(4), 0, *range(5, 9)]])) is False
+    assert verdict("what they assume", sampled=replace(sampled, magnitude=0.4 * sampled.magnitude)) is False
+    assert verdict("$q$ = 2", scaling_times=np.sqrt(nine_starts.scaling_times)) is False
 
 
 def test_bounds_start_where_the_theorem_says(nine_starts):
     """At T = 0 they are 2 y and 2 y - (2/3) y^3 with y = cot(phi_0/2)."""
     band = bounds_on_gap(QUICK, nine_starts, 7)
-    y = 1.0 / np.tan(0.5 * (np.pi - nine_starts["gap"][0, 7]))
+    y = 1.0 / np.tan(0.5 * (np.pi - nine_starts.sampled.gap[0, 7]))
     assert band.upper[0] == pytest.approx(2 * y)
     assert band.lower[0] == pytest.approx(2 * y - 2 * y**3 / 3)
 
@@ -80,9 +88,9 @@ def test_bounds_start_where_the_theorem_says(nine_starts):
 def test_flow_by_quadrature(nine_starts):
     """The flow that the figures draw is integrated; the orbit is two integrals and no integrator."""
     for column, q in enumerate(LAYERS):
-        exact = balanced_orbit(start_of(nine_starts, column)).at_times(QUICK.rates[q] * nine_starts["steps"])
-        np.testing.assert_allclose(nine_starts["flow_gap"][:, column], exact.gap, rtol=1e-8, atol=1e-11)
-        np.testing.assert_allclose(nine_starts["flow_magnitude"][:, column], exact.magnitude, rtol=1e-9)
+        exact = balanced_orbit(start_of(nine_starts, column)).at_times(QUICK.rates[q] * nine_starts.steps)
+        np.testing.assert_allclose(nine_starts.flow.gap[:, column], exact.gap, rtol=1e-8, atol=1e-11)
+        np.testing.assert_allclose(nine_starts.flow.magnitude[:, column], exact.magnitude, rtol=1e-9)
 
 
 def test_nine_columns_are_three_runs_of_sample_descent():
@@ -95,10 +103,10 @@ def test_nine_columns_are_three_runs_of_sample_descent():
         columns = balanced_columns(np.outer(direction, TINY.start_factors), q=q)
         run = sample_descent(columns, data.dataset, data.teacher, steps, step_size=TINY.rates[q])
         own = q == LAYERS
-        np.testing.assert_allclose(results["magnitude"][:, own], run.magnitude, rtol=1e-11)
-        np.testing.assert_allclose(results["gap"][:, own], run.gap, rtol=1e-9)
+        np.testing.assert_allclose(results.sampled.magnitude[:, own], run.magnitude, rtol=1e-11)
+        np.testing.assert_allclose(results.sampled.gap[:, own], run.gap, rtol=1e-9)
         for layer in range(q):
-            np.testing.assert_allclose(results["scalar"][:, own], run.v[:, layer], rtol=1e-11)
+            np.testing.assert_allclose(results.scalar[:, own], run.v[:, layer], rtol=1e-11)
 
 
 def test_an_interrupted_run_goes_on_and_serves_both_figures(tmp_path, monkeypatch):
@@ -117,8 +125,9 @@ def test_an_interrupted_run_goes_on_and_serves_both_figures(tmp_path, monkeypatc
         compute(TINY, Workbench("lee2022/fig1", TINY, store=store))
     results = compute(TINY, Workbench("lee2022/fig2", TINY, store=store))
     assert begun == [0, 50, 100, 100]
-    for name in ("steps", "magnitude", "gap"):
-        np.testing.assert_array_equal(results[name], whole[name])
+    np.testing.assert_array_equal(results.steps, whole.steps)
+    np.testing.assert_array_equal(results.sampled.magnitude, whole.sampled.magnitude)
+    np.testing.assert_array_equal(results.sampled.gap, whole.sampled.gap)
 
 
 def test_a_run_that_diverges_is_refused():
@@ -131,8 +140,8 @@ def test_every_chunk_ends_at_a_recorded_step():
     """Else the steps between the last record of a chunk and its end would be left out."""
     odd = replace(TINY, steps=4_001, rebuilt_at=1_000, chunk=1_777, n=40)
     one, many = (compute(item, Workbench("lee2022/fig1", item)) for item in (replace(odd, chunk=10_000), odd))
-    assert {1_777, 3_554, 4_001} <= set(many["steps"].tolist())
-    np.testing.assert_array_equal(one["magnitude"][-1], many["magnitude"][-1])
+    assert {1_777, 3_554, 4_001} <= set(many.steps.tolist())
+    np.testing.assert_array_equal(one.sampled.magnitude[-1], many.sampled.magnitude[-1])
 
 
 def test_scaling_law():
@@ -150,6 +159,13 @@ def test_scaling_law():
         assert balanced_flow(start, [times[q, 0]]).phi[0] == pytest.approx(0.95 * np.pi, abs=1e-9)
 
 
+def test_results_come_back_from_the_store(nine_starts, tmp_path):
+    workbench = Workbench(FIGURE.key, QUICK, store=ResultStore(tmp_path))
+    workbench.whole(NineStarts, lambda: nine_starts)
+    found, _ = workbench.whole(NineStarts, lambda: pytest.fail("what was kept is not taken"))
+    assert claims(QUICK, found) == claims(QUICK, nine_starts)
+
+
 def test_files(nine_starts, tmp_path):
     files = FIGURE.draw(QUICK, nine_starts, tmp_path)
     assert [path.name for path in files] == ["fig1.png", "fig1-times.png"]
@@ -157,5 +173,6 @@ def test_files(nine_starts, tmp_path):
 
 
 def test_turning_steps_of_a_neuron_that_never_turns(nine_starts):
-    assert turning_steps(nine_starts)[2, 0] == np.inf
-    assert np.all(np.isfinite(turning_steps(nine_starts)[:2]))
+    steps = turning_steps(nine_starts.steps, nine_starts.sampled)
+    assert steps[2, 0] == np.inf
+    assert np.all(np.isfinite(steps[:2]))

@@ -7,6 +7,8 @@ samples against the flow: 0.026 to 0.076 of |w*| (room 0.1), its minima 0.008 to
 0.07 to 0.27 % (room 0.5).
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -37,44 +39,48 @@ def test_claims(nine_starts):
 
 
 def test_claims_notice_what_is_wrong(nine_starts):
-    def verdict(words, **changes):
-        return the(claims(QUICK, nine_starts | changes), words).holds
+    sampled, population, flow = nine_starts.sampled, nine_starts.population, nine_starts.flow
+    magnitude, row = sampled.magnitude, restart_row(QUICK, nine_starts)
 
-    magnitude, row = nine_starts["magnitude"], restart_row(QUICK, nine_starts)
+    def verdict(words, **changes):
+        return the(claims(QUICK, replace(nine_starts, **changes)), words).holds
+
     high, bent, late = magnitude.copy(), magnitude.copy(), magnitude.copy()
     high[5:, 1] *= 1.5
     bent[50, :] *= 0.97
     late[row + 1 :, 4] *= 0.9
-    assert verdict("bounds from the start hold", magnitude=high) is False
-    assert verdict("so do those rebuilt", magnitude=late) is False
-    assert verdict("along the exact flow from", flow_magnitude=high) is False
-    assert verdict("Theorem A.1 holds", population_magnitude=high) is False
-    assert verdict("grows monotonically", magnitude=bent) is False
-    assert verdict("turns only once", magnitude=bent) is False
-    assert verdict("falls first", magnitude=magnitude[:, [0, 0, 2, 3, 4, 5, 6, 7, 8]]) is False
+    assert verdict("bounds from the start hold", sampled=replace(sampled, magnitude=high)) is False
+    assert verdict("so do those rebuilt", sampled=replace(sampled, magnitude=late)) is False
+    assert verdict("along the exact flow from", flow=replace(flow, magnitude=high)) is False
+    assert verdict("Theorem A.1 holds", population=replace(population, magnitude=high)) is False
+    assert verdict("grows monotonically", sampled=replace(sampled, magnitude=bent)) is False
+    assert verdict("turns only once", sampled=replace(sampled, magnitude=bent)) is False
+    grows = magnitude[:, [0, 0, 2, 3, 4, 5, 6, 7, 8]]
+    assert verdict("falls first", sampled=replace(sampled, magnitude=grows)) is False
     high[1:5, 1] *= 1.5
-    assert verdict("with one change", magnitude=high) is False
-    assert verdict("follows the exact flow", population_magnitude=magnitude) is False
-    assert verdict("and on $n$ = 4,000", magnitude=high) is False
-    assert verdict("turning point gives", magnitude=0.9 * magnitude) is False
-    assert verdict("far closer together", gap=np.maximum(nine_starts["gap"], nine_starts["gap"][0])) is False
+    assert verdict("with one change", sampled=replace(sampled, magnitude=high)) is False
+    assert verdict("follows the exact flow", population=replace(population, magnitude=magnitude)) is False
+    assert verdict("and on $n$ = 4,000", sampled=replace(sampled, magnitude=high)) is False
+    assert verdict("turning point gives", sampled=replace(sampled, magnitude=0.9 * magnitude)) is False
+    unturned = np.maximum(sampled.gap, sampled.gap[0])
+    assert verdict("far closer together", sampled=replace(sampled, gap=unturned)) is False
 
 
 def test_rebuilt_bounds_begin_on_the_curve(nine_starts):
     row = restart_row(QUICK, nine_starts)
-    assert nine_starts["steps"][row] == QUICK.rebuilt_at
+    assert nine_starts.steps[row] == QUICK.rebuilt_at
     for column in COLUMNS:
-        band = band_of(QUICK, nine_starts, column, row)
-        assert band.lower[0] == pytest.approx(nine_starts["magnitude"][row, column])
-        assert band.upper[0] == pytest.approx(nine_starts["magnitude"][row, column])
+        band = band_of(QUICK, nine_starts, nine_starts.sampled, column, row)
+        assert band.lower[0] == pytest.approx(nine_starts.sampled.magnitude[row, column])
+        assert band.upper[0] == pytest.approx(nine_starts.sampled.magnitude[row, column])
         assert np.all(band.lower[1:] < band.upper[1:])
 
 
 def test_one_layer_bounds_by_hand(nine_starts):
     """Theorem A.1 written out: |w_0| x is kept and (1 - x) |w*| gained, whole or its visible share."""
-    v, phi = nine_starts["magnitude"][0, 2], np.pi - nine_starts["gap"][0, 2]
-    norm, x = nine_starts["teacher_norms"][0], (1 - 0.5 * QUICK.rates[0]) ** nine_starts["steps"]
-    band = band_of(QUICK, nine_starts, 2, 0)
+    v, phi = nine_starts.sampled.magnitude[0, 2], np.pi - nine_starts.sampled.gap[0, 2]
+    norm, x = nine_starts.teacher_norms[0], (1 - 0.5 * QUICK.rates[0]) ** nine_starts.steps
+    band = band_of(QUICK, nine_starts, nine_starts.sampled, 2, 0)
     np.testing.assert_allclose(band.upper, (1 - x) * norm + v * x, rtol=1e-11)
     visible = (np.sin(phi) - phi * np.cos(phi)) / np.pi
     np.testing.assert_allclose(band.lower, visible * (1 - x) * norm + v * x, rtol=1e-11)

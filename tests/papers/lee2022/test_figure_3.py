@@ -6,12 +6,16 @@ of |w| against the flow's: 0.001 to 0.016 of |w*| (room 0.05). Descent on sample
 0.1); on the population 3 to 11 % of eta R^(2q) (room 20 %).
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from reluflow.errors import BackendError
 from reluflow.papers.lee2022.figures.figure_3 import FIGURE, bands_of, claims, nesting_breach, rows_of, turn_of
-from reluflow.papers.lee2022.figures.restarts_run import FULL, QUICK, RestartSettings, one_depth
+from reluflow.papers.lee2022.figures.neuron_curves import NeuronCurves
+from reluflow.papers.lee2022.figures.restarts_run import FULL, QUICK, OneDepth, Restarts, RestartSettings, one_depth
+from reluflow.papers.store import ResultStore
 from reluflow.papers.workbench import Workbench
 
 
@@ -34,38 +38,45 @@ def test_claims(results):
 
 
 def test_claims_notice_what_is_wrong(results):
-    def fail(*words, **changes):
-        judged = claims(QUICK, results | changes)
+    def fail(*words, q, **changes):
+        depths = list(results.depths)
+        depths[q] = replace(depths[q], **changes)
+        judged = claims(QUICK, replace(results, depths=tuple(depths)))
         return [the(judged, word).holds for word in words] == [False] * len(words)
 
     for q, name in enumerate(("one layer", "two layers")):
-        late = np.arange(results[f"steps_{q}"].size) > 20
-        high = np.where(late, 1.2, 1.0) * results[f"magnitude_{q}"]
-        away = np.where(late, 2.5, results[f"gap_{q}"])  # a neuron that turns away
+        depth = results.depths[q]
+        late = np.arange(depth.steps.size) > 20
+        high = np.where(late, 1.2, 1.0) * depth.sampled.magnitude
+        away = np.where(late, 2.5, depth.sampled.gap)  # a neuron that turns away
         off = ("all eight pairs", "lower bound is the closer", f"{name}: the magnitude turns", f"{name}: and on $n$")
-        assert fail(*off, **{f"magnitude_{q}": high})
-        assert fail("and so along the exact flow", f"{name}: descent at this step", **{f"flow_magnitude_{q}": high})
-        assert fail("improve as training goes on", **{f"gap_{q}": away})
-    assert fail("Theorem A.1 holds", population_magnitude_0=1.2 * results["population_magnitude_0"])
+        assert fail(*off, q=q, sampled=replace(depth.sampled, magnitude=high))
+        flow = replace(depth.flow, magnitude=high)
+        assert fail("and so along the exact flow", f"{name}: descent at this step", q=q, flow=flow)
+        assert fail("improve as training goes on", q=q, sampled=replace(depth.sampled, gap=away))
+    population = results.depths[0].population
+    long = replace(population, magnitude=1.2 * population.magnitude)
+    assert fail("Theorem A.1 holds", q=0, population=long)
 
 
 def test_turning_steps_from_a_right_angle():
     """Steps 3,253 and 132 for |w_0| = |w*| and phi_0 = pi/2: t = 1.95174438 with one layer, whatever |w*|."""
-    right = {f"{name}_{q}": [value] for q in (0, 1) for name, value in (("magnitude", 12.0), ("gap", 0.5 * np.pi))}
-    right |= {"teacher_norm_0": 12.0, "teacher_norm_1": 12.0}
-    one, two = (turn_of(right, q) for q in (0, 1))
+    right = NeuronCurves(np.array([12.0]), np.array([0.5 * np.pi]))
+    one, two = (turn_of(OneDepth(q, np.array([0]), 12.0, right, right, right)) for q in (0, 1))
     assert one.time == pytest.approx(1.95174438, abs=1e-8)
     assert one.time / FULL.rates[0] == pytest.approx(3253, abs=1)
     assert two.time / FULL.rates[1] == pytest.approx(132, abs=1)
 
 
 def test_restarts_are_recorded(results):
-    for q in (0, 1):
-        assert results[f"steps_{q}"][rows_of(QUICK, results, q)].tolist() == list(QUICK.restarts[q])
+    assert [depth.layers for depth in results.depths] == [0, 1]
+    for depth, restarts in zip(results.depths, QUICK.restarts, strict=True):
+        assert depth.steps[rows_of(QUICK, depth)].tolist() == list(restarts)
 
 
 def test_bands_in_the_wrong_order_are_not_nested(results):
-    rows, bands = rows_of(QUICK, results, 0), bands_of(QUICK, results, 0)
+    depth = results.depths[0]
+    rows, bands = rows_of(QUICK, depth), bands_of(QUICK, depth, depth.sampled)
     assert nesting_breach(bands, rows) <= 0.0
     cut = rows[1] - rows[0]
     wide = type(bands[0])(bands[0].lower[cut:], bands[0].upper[cut:])
@@ -75,6 +86,13 @@ def test_bands_in_the_wrong_order_are_not_nested(results):
 def test_a_run_that_diverges_is_refused():
     with pytest.raises(BackendError, match="2 scalar layers diverged at rate 1"):
         one_depth(RestartSettings(n=50, d=3, layers=2, rate=1.0, steps=50, restarts=(0,), teacher_std=3.0, seed=0))
+
+
+def test_results_come_back_from_the_store(results, tmp_path):
+    workbench = Workbench(FIGURE.key, QUICK, store=ResultStore(tmp_path))
+    workbench.whole(Restarts, lambda: results)
+    found, _ = workbench.whole(Restarts, lambda: pytest.fail("what was kept is not taken"))
+    assert claims(QUICK, found) == claims(QUICK, results)
 
 
 def test_files(results, tmp_path):

@@ -1,9 +1,12 @@
 """Figure 4 of Lee, Sim & Ye (2022): deep wide networks, the claims at quick size and where they fail."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from reluflow.papers.lee2022.figures.figure_4 import FIGURE, RunSettings, claims, one_run, plateau
+from reluflow.papers.lee2022.figures.figure_4 import FIGURE, DeepRuns, RunSettings, claims, one_run, plateau
+from reluflow.papers.store import ResultStore
 from reluflow.papers.workbench import Workbench
 
 SETTINGS = FIGURE.quick
@@ -25,36 +28,47 @@ def test_claims(results):
 
 
 def test_small_grows_and_large_shrinks(results):
-    for seed in SETTINGS.seeds:
-        small, slow = (np.linalg.norm(results[f"{start}_{seed}_norms"], axis=1) for start in ("small", "slow"))
+    assert [run.seed for run in results.small] == [run.seed for run in results.slow] == list(SETTINGS.seeds)
+    for small_run, slow_run in zip(results.small, results.slow, strict=True):
+        small, slow = (np.linalg.norm(run.norms, axis=1) for run in (small_run, slow_run))
         assert small[0] == pytest.approx(0.04 * np.sqrt(12_550), rel=0.03)
         assert slow[0] == pytest.approx(0.44 * np.sqrt(12_550), rel=0.03)
         assert small[-1] > 1.05 * small[0]
         assert slow[-1] < 0.999 * slow[0]
-        assert plateau(SETTINGS, results, "small", seed) > 1.0
+        assert plateau(small_run, SETTINGS.rates[0]) > 1.0
 
 
 def test_a_run_that_diverges_is_counted_and_not_drawn(tmp_path, results):
     lost = one_run(RunSettings(n=200, seed=0, rate=1e-2, steps=50, std=0.44, teacher_std=0.2))
-    assert lost["outcome"] == "diverged"
-    assert np.all(np.isfinite(lost["losses"]))
-    broken = results | {f"large_0_{name}": value for name, value in lost.items()}
+    assert lost.outcome == "diverged"
+    assert np.all(np.isfinite(lost.losses))
+    broken = replace(results, large=(lost, *results.large[1:]))
     judged = claims(SETTINGS, broken)
     assert (judged[7].measured, judged[7].holds, judged[7].is_failure) == (1, False, False)
     assert FIGURE.draw(SETTINGS, broken, tmp_path)[0].stat().st_size > 20_000
 
 
 def test_without_any_finished_run_nothing_holds(results):
-    none = results | {f"{start}_{seed}_outcome": "diverged" for start in ("small", "large", "slow") for seed in (0, 1)}
+    small, large, slow = (
+        tuple(replace(run, outcome="diverged") for run in runs) for runs in (results.small, results.large, results.slow)
+    )
+    none = DeepRuns(small, large, slow)
     assert [claim.holds for claim in claims(SETTINGS, none)] == [False] * 8
 
 
 def test_a_dip_in_every_draw_is_noticed(results):
     """A small dip of one draw was counted against the paper, which shows one draw: every draw must dip for that."""
-    dipped = dict(results)
-    for count, seed in enumerate(SETTINGS.seeds):
-        norms = results[f"small_{seed}_norms"].copy()
+    runs = list(results.small)
+    for count, run in enumerate(results.small):
+        norms = run.norms.copy()
         norms[200] *= 0.9
-        dipped[f"small_{seed}_norms"] = norms
-        judged = claims(SETTINGS, dipped)
+        runs[count] = replace(run, norms=norms)
+        judged = claims(SETTINGS, replace(results, small=tuple(runs)))
         assert (judged[0].holds, judged[1].holds) == (count + 1 < len(SETTINGS.seeds), False)
+
+
+def test_results_come_back_from_the_store(results, tmp_path):
+    workbench = Workbench(FIGURE.key, SETTINGS, store=ResultStore(tmp_path))
+    workbench.whole(DeepRuns, lambda: results)
+    found, _ = workbench.whole(DeepRuns, lambda: pytest.fail("what was kept is not taken"))
+    assert claims(SETTINGS, found) == claims(SETTINGS, results)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray, IndexArray, IntArray
-from reluflow.papers.lee2022.single_neuron import BalancedNeuron, Band, descent_magnitude_band
+from reluflow.arrays import IndexArray, IntArray
+from reluflow.papers.lee2022.figures.neuron_curves import NeuronCurves
+from reluflow.papers.lee2022.single_neuron import Band, descent_magnitude_band
 
 ANGLE_ROOM = 0.01  # radians by which the bounds on the angle may be missed on samples
 FLOW_ROOM = 1e-9  # relative, for the exact flow, of which the theorems speak: it is integrated to 1e-12
@@ -95,17 +96,10 @@ def magnitude_room(n: int) -> float:
 
 
 def magnitude_band_from(
-    row: int,
-    steps: IntArray,
-    magnitude: FloatArray,
-    gap: FloatArray,
-    *,
-    q: int,
-    rate: float,
-    teacher_norm: float,
+    row: int, steps: IntArray, curves: NeuronCurves, *, q: int, rate: float, teacher_norm: float
 ) -> Band:
-    """Theorem A.1 or A.3 from the state in one recorded row on, on the rows from there."""
-    state = BalancedNeuron(q, float(magnitude[row]), gap=float(gap[row]), teacher_magnitude=teacher_norm)
+    """Theorem A.1 or A.3 from the state in one recorded row of one neuron on, on the rows from there."""
+    state = curves.neuron(row, q=q, teacher_norm=teacher_norm)
     return descent_magnitude_band(state, steps[row:] - steps[row], step_size=rate)
 
 

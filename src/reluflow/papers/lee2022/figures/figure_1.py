@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.figures.bands import (
@@ -34,12 +34,14 @@ from reluflow.papers.lee2022.figures.bands import (
     first_step_above,
     magnitude_room,
 )
+from reluflow.papers.lee2022.figures.neuron_curves import NeuronCurves
 from reluflow.papers.lee2022.figures.nine_starts_run import (
     FULL,
     LAYERS,
     QUICK,
     SCALING_LAYERS,
     SCALING_STARTS,
+    NineStarts,
     Settings,
     compute,
 )
@@ -64,37 +66,35 @@ from reluflow.papers.lee2022.single_neuron import (
     descent_tolerance,
     published_magnitude_range,
 )
-from reluflow.papers.store import Results
 
 TURNED = np.radians(175.0)  # an angle that counts as turned
 
 
-def start_of(results: Results, column: int) -> BalancedNeuron:
+def start_of(results: NineStarts, column: int) -> BalancedNeuron:
     """The state in which a column begins."""
     q = int(LAYERS[column])
-    magnitude, gap = float(results["magnitude"][0, column]), float(results["gap"][0, column])
-    return BalancedNeuron(q, magnitude, gap=gap, teacher_magnitude=float(results["teacher_norms"][q]))
+    return results.sampled.column(column).neuron(0, q=q, teacher_norm=float(results.teacher_norms[q]))
 
 
-def magnitudes_of(results: Results, column: int) -> MagnitudeRange:
+def magnitudes_of(results: NineStarts, column: int) -> MagnitudeRange:
     """The r and R with which the paper draws the panel."""
     return published_magnitude_range(start_of(results, column), SIZES[column % len(SIZES)])
 
 
-def bounds_on_gap(settings: Settings, results: Results, column: int) -> Band:
+def bounds_on_gap(settings: Settings, results: NineStarts, column: int) -> Band:
     """Theorem A.2 or 4.2 as a band on pi - phi(T), as drawn."""
     return descent_angle_band(
         start_of(results, column),
-        results["steps"],
+        results.steps,
         step_size=settings.rates[LAYERS[column]],
         magnitudes=magnitudes_of(results, column),
     )
 
 
-def turning_steps(results: Results, name: str = "gap") -> FloatArray:
+def turning_steps(steps: IntArray, curves: NeuronCurves) -> FloatArray:
     """Step at which phi first exceeds 175 degrees, infinite if never: rows are depths, columns sizes."""
-    steps = [first_step_above(results["steps"], np.pi - gap, TURNED) for gap in results[name].T]
-    return np.reshape(steps, (len(DEPTHS), len(SIZES)))
+    turned = [first_step_above(steps, np.pi - gap, TURNED) for gap in curves.gap.T]
+    return np.reshape(turned, (len(DEPTHS), len(SIZES)))
 
 
 def spread(steps: FloatArray) -> float:
@@ -106,22 +106,22 @@ def spread(steps: FloatArray) -> float:
     return float(steps.max() / steps.min() - 1.0) if np.all(np.isfinite(steps)) else float(np.inf)
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
     """The bounds, the order of the sizes at each depth, the law behind it, and the distance from the flow."""
     return (*_bounds(settings, results), *_order(results), *_law(results), *_flow(settings, results))
 
 
-def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def _bounds(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
     sampled, exact, population, outside, rooms = [], [], [], [], []
     for column, q in enumerate(LAYERS):
         start, limits = start_of(results, column), magnitudes_of(results, column)
         band = bounds_on_gap(settings, results, column)
-        flow_band = angle_band(start, settings.rates[q] * results["steps"], magnitudes=limits)
-        sampled.append(np.min(band.slack(results["gap"][:, column])))
-        population.append(np.min(band.slack(results["population_gap"][:, column])))
-        exact.append(np.min(flow_band.log_slack(results["flow_gap"][:, column])))
+        flow_band = angle_band(start, settings.rates[q] * results.steps, magnitudes=limits)
+        sampled.append(np.min(band.slack(results.sampled.gap[:, column])))
+        population.append(np.min(band.slack(results.population.gap[:, column])))
+        exact.append(np.min(flow_band.log_slack(results.flow.gap[:, column])))
         rooms.append(descent_tolerance(start, settings.rates[q]))
-        magnitude = results["magnitude"][:, column]
+        magnitude = results.sampled.magnitude[:, column]
         breach = max(limits.smallest - np.min(magnitude), np.max(magnitude) - limits.largest)
         outside.append(breach / start.teacher_magnitude)
     return (
@@ -156,10 +156,10 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def _order(results: Results) -> tuple[Claim, ...]:
-    one, two, _ = turning_steps(results)
-    flow = turning_steps(results, "flow_gap")
-    end = np.degrees(np.pi - results["gap"][-1])
+def _order(results: NineStarts) -> tuple[Claim, ...]:
+    one, two, _ = turning_steps(results.steps, results.sampled)
+    flow = turning_steps(results.steps, results.flow)
+    end = np.degrees(np.pi - results.sampled.gap[-1])
     return (
         Claim(
             r"one layer: the smaller the start, the sooner $\varphi$ exceeds 175 degrees (step for SN, MN, LN)",
@@ -192,8 +192,8 @@ def _order(results: Results) -> tuple[Claim, ...]:
     )
 
 
-def _law(results: Results) -> tuple[Claim, ...]:
-    times = results["scaling_times"]
+def _law(results: NineStarts) -> tuple[Claim, ...]:
+    times = results.scaling_times
     exponents = np.log(times[:, -1] / times[:, -2]) / np.log(SCALING_STARTS[-1] / SCALING_STARTS[-2])
     judged = [
         Claim.near(
@@ -222,8 +222,10 @@ def _law(results: Results) -> tuple[Claim, ...]:
     return (*judged, reading)
 
 
-def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
-    sampled, population = (np.max(np.abs(results[name] - results["flow_gap"])) for name in ("gap", "population_gap"))
+def _flow(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
+    sampled, population = (
+        np.max(np.abs(curves.gap - results.flow.gap)) for curves in (results.sampled, results.population)
+    )
     scale = float(np.sqrt(settings.d / settings.n))
     return (
         Claim.below(
@@ -243,27 +245,27 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: NineStarts, folder: Path) -> tuple[Path, ...]:
     """The nine panels, and the scaling law."""
     from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
-    thousands = results["steps"] / 1000.0
-    dots = dotted_rows(results["steps"])
+    thousands = results.steps / 1000.0
+    dots = dotted_rows(results.steps)
     bands = [bounds_on_gap(settings, results, column) for column in range(LAYERS.size)]
     lowest = 10.0 * np.floor(0.1 * np.degrees(np.pi - max(np.max(band.upper) for band in bands)))
     panels = []
     for column, q in enumerate(LAYERS):
         curves = {
-            "descent": (results["gap"][:, column], LOOK_DESCENT),
+            "descent": (results.sampled.gap[:, column], LOOK_DESCENT),
             "lower bound": (bands[column].upper, LOOK_LOWER),
             "upper bound": (bands[column].lower, LOOK_UPPER),
         }
-        flow = np.degrees(np.pi - results["flow_gap"][dots, column])
+        flow = np.degrees(np.pi - results.flow.gap[dots, column])
         panels.append(
             Panel(
                 f"{SHORT_DEPTHS[q]}, {SHORT_SIZES[column % 3]}: $|w_0|/|w^*|$ = "
-                f"{results['magnitude'][0, column] / results['teacher_norms'][q]:.2g}",
+                f"{results.sampled.magnitude[0, column] / results.teacher_norms[q]:.2g}",
                 f"iteration $T$ (thousands), rate {settings.rates[q]:g}",
                 r"$\varphi(T)$, degrees",
                 [
@@ -278,7 +280,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 legend="below" if column == 7 else "",
             )
         )
-    times = results["scaling_times"]
+    times = results.scaling_times
     law = Panel(
         r"time of the flow from $\varphi = \pi/2$ to $0.95\,\pi$",
         "size of the start, $v_0/v^*$",

@@ -38,75 +38,74 @@ from reluflow.papers.lee2022.figures.bands import (
     magnitude_room,
     phases,
 )
-from reluflow.papers.lee2022.figures.nine_starts_run import FULL, LAYERS, QUICK, Settings, compute
+from reluflow.papers.lee2022.figures.neuron_curves import NeuronCurves
+from reluflow.papers.lee2022.figures.nine_starts_run import FULL, LAYERS, QUICK, NineStarts, Settings, compute
 from reluflow.papers.lee2022.figures.published_settings import RATES, SHORT_DEPTHS, SHORT_SIZES
-from reluflow.papers.lee2022.single_neuron import BalancedNeuron, Band, magnitude_band, turning_point
-from reluflow.papers.store import Results
+from reluflow.papers.lee2022.single_neuron import Band, magnitude_band, turning_point
 
 COLUMNS = tuple(int(column) for column in np.flatnonzero(LAYERS <= 1))  # explicit bounds exist for q = 0 and 1
 STILL = 2e-3  # of |w*|: a move of the magnitude that nobody sees in the picture
 
 
-def restart_row(settings: Settings, results: Results) -> int:
+def restart_row(settings: Settings, results: NineStarts) -> int:
     """The recorded row from which the bounds are rebuilt."""
-    return int(np.flatnonzero(results["steps"] == settings.rebuilt_at)[0])
+    return int(np.flatnonzero(results.steps == settings.rebuilt_at)[0])
 
 
-def band_of(settings: Settings, results: Results, column: int, row: int, of: str = "") -> Band:
-    """Theorem A.1 or A.3 from one recorded row on; `of` is a prefix of results, empty for descent on samples."""
+def band_of(settings: Settings, results: NineStarts, curves: NeuronCurves, column: int, row: int) -> Band:
+    """Theorem A.1 or A.3 from one recorded row on, for the curves of descent on samples or on the population."""
     q = int(LAYERS[column])
     return magnitude_band_from(
         row,
-        results["steps"],
-        results[f"{of}magnitude"][:, column],
-        results[f"{of}gap"][:, column],
+        results.steps,
+        curves.column(column),
         q=q,
         rate=settings.rates[q],
-        teacher_norm=float(results["teacher_norms"][q]),
+        teacher_norm=float(results.teacher_norms[q]),
     )
 
 
-def slack_of(settings: Settings, results: Results, column: int, row: int, of: str = "") -> float:
+def slack_of(settings: Settings, results: NineStarts, curves: NeuronCurves, column: int, row: int) -> float:
     """Smallest distance of |w| to the nearer bound over |w*|, after the row from which they are built."""
-    slack = band_of(settings, results, column, row, of).slack(results[f"{of}magnitude"][row:, column])[1:]
-    return float(np.min(slack) / results["teacher_norms"][LAYERS[column]])
+    slack = band_of(settings, results, curves, column, row).slack(curves.magnitude[row:, column])[1:]
+    return float(np.min(slack) / results.teacher_norms[LAYERS[column]])
 
 
-def flow_slack_of(settings: Settings, results: Results, column: int, row: int) -> float:
+def flow_slack_of(settings: Settings, results: NineStarts, column: int, row: int) -> float:
     """The same for the exact flow and its own bounds, Theorems 3.3 and 3.8."""
     q = int(LAYERS[column])
-    norm, values, gap = (results[name] for name in ("teacher_norms", "flow_magnitude", "flow_gap"))
-    state = BalancedNeuron(q, float(values[row, column]), gap=float(gap[row, column]), teacher_magnitude=float(norm[q]))
-    times = settings.rates[q] * (results["steps"][row:] - results["steps"][row])
-    return float(np.min(magnitude_band(state, times).slack(values[row:, column])) / norm[q])
+    norm, flow = float(results.teacher_norms[q]), results.flow.column(column)
+    times = settings.rates[q] * (results.steps[row:] - results.steps[row])
+    band = magnitude_band(flow.neuron(row, q=q, teacher_norm=norm), times)
+    return float(np.min(band.slack(flow.magnitude[row:])) / norm)
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
     """The bounds, their widths, the phases of the magnitude, and the distance from the flow."""
     return (*_bounds(settings, results), *_shape(settings, results), *_flow(settings, results))
 
 
-def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def _bounds(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
     row = restart_row(settings, results)
     ratios = []
     for column in COLUMNS:
-        first, rebuilt = (band_of(settings, results, column, begin) for begin in (0, row))
+        first, rebuilt = (band_of(settings, results, results.sampled, column, begin) for begin in (0, row))
         ratios.append(np.max(rebuilt.upper - rebuilt.lower) / (first.upper[-1] - first.lower[-1]))
     one_layer, two_layers = (
-        min(slack_of(settings, results, column, 0, "population_") for column in COLUMNS if LAYERS[column] == q)
+        min(slack_of(settings, results, results.population, column, 0) for column in COLUMNS if LAYERS[column] == q)
         for q in (0, 1)
     )
     return (
         Claim.above(
             f"the bounds from the start hold in all six panels, $n$ = {settings.n:,} (smallest slack over $|w^*|$)",
-            min(slack_of(settings, results, column, 0) for column in COLUMNS),
+            min(slack_of(settings, results, results.sampled, column, 0) for column in COLUMNS),
             -magnitude_room(settings.n),
             why=SAMPLE_NOISE,
             source="Fig. 2; Theorems A.1, A.3",
         ),
         Claim.above(
             f"so do those rebuilt at step {settings.rebuilt_at:,} (smallest slack over $|w^*|$)",
-            min(slack_of(settings, results, column, row) for column in COLUMNS),
+            min(slack_of(settings, results, results.sampled, column, row) for column in COLUMNS),
             -magnitude_room(settings.n),
             source="Fig. 2, caption",
         ),
@@ -140,14 +139,17 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def _shape(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def _shape(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
     moves: dict[int, Phases] = {
-        column: phases(results["magnitude"][:, column] / results["teacher_norms"][LAYERS[column]]) for column in COLUMNS
+        column: phases(results.sampled.magnitude[:, column] / results.teacher_norms[LAYERS[column]])
+        for column in COLUMNS
     }
     small = [moves[column] for column in COLUMNS if column % 3 == 0]
     others = [moves[column] for column in COLUMNS if column % 3 != 0]
     nearer = sum(
-        goes_from_lower_to_upper(results["magnitude"][:, column], band_of(settings, results, column, 0))
+        goes_from_lower_to_upper(
+            results.sampled.magnitude[:, column], band_of(settings, results, results.sampled, column, 0)
+        )
         for column in COLUMNS
     )
     return (
@@ -178,19 +180,19 @@ def _shape(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def _flow(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
     columns = list(COLUMNS)
-    norms = results["teacher_norms"][LAYERS[columns]]
-    flow = results["flow_magnitude"][:, columns]
+    norms = results.teacher_norms[LAYERS[columns]]
+    flow = results.flow.magnitude[:, columns]
     sampled, population = (
-        np.max(np.abs(results[name][:, columns] - flow) / norms) for name in ("magnitude", "population_magnitude")
+        np.max(np.abs(curves.magnitude[:, columns] - flow) / norms) for curves in (results.sampled, results.population)
     )
     minima = []
     for column in (column for column in COLUMNS if column % 3 != 0):
         q = int(LAYERS[column])
-        gap, norm = float(results["gap"][0, column]), float(results["teacher_norms"][q])
-        turn = turning_point(BalancedNeuron(q, float(results["magnitude"][0, column]), gap=gap, teacher_magnitude=norm))
-        lowest = np.min(results["magnitude"][:, column])
+        norm, curves = float(results.teacher_norms[q]), results.sampled.column(column)
+        turn = turning_point(curves.neuron(0, q=q, teacher_norm=norm))
+        lowest = np.min(curves.magnitude)
         minima.append(np.inf if turn is None else abs(lowest - turn.neuron.magnitude) / norm)
     scale = float(np.sqrt(settings.d / settings.n))
     return (
@@ -217,19 +219,19 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: NineStarts, folder: Path) -> tuple[Path, ...]:
     """The six panels."""
     from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
-    steps, row = results["steps"], restart_row(settings, results)
+    steps, row = results.steps, restart_row(settings, results)
     dots = dotted_rows(steps)
     panels = []
     for column in COLUMNS:
         q = int(LAYERS[column])
-        norm = float(results["teacher_norms"][q])
-        first, rebuilt = (band_of(settings, results, column, begin) for begin in (0, row))
-        values = results["magnitude"][:, column]
+        norm = float(results.teacher_norms[q])
+        first, rebuilt = (band_of(settings, results, results.sampled, column, begin) for begin in (0, row))
+        values = results.sampled.magnitude[:, column]
         panels.append(
             Panel(
                 f"{SHORT_DEPTHS[q]}, {SHORT_SIZES[column % 3]}: $|w_0|/|w^*|$ = {values[0] / norm:.2g}",
@@ -243,7 +245,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     Curve(steps[row:], rebuilt.upper, "rebuilt, upper", look=LOOK_REBUILT_UPPER),
                     Curve(
                         steps[dots],
-                        results["flow_magnitude"][dots, column],
+                        results.flow.magnitude[dots, column],
                         FLOW_NAME,
                         look=LOOK_FLOW,
                         kind="points",

@@ -36,8 +36,9 @@ from reluflow.papers.lee2022.figures.bands import (
     magnitude_room,
     widest_breach,
 )
+from reluflow.papers.lee2022.figures.neuron_curves import NeuronCurves
 from reluflow.papers.lee2022.figures.published_settings import DEPTHS, SIZES, START_FACTORS
-from reluflow.papers.lee2022.figures.restarts_run import FULL, QUICK, Settings, compute
+from reluflow.papers.lee2022.figures.restarts_run import FULL, QUICK, OneDepth, Restarts, Settings, compute
 from reluflow.papers.lee2022.single_neuron import (
     BalancedNeuron,
     Band,
@@ -47,45 +48,48 @@ from reluflow.papers.lee2022.single_neuron import (
     rebuilt_magnitude_band,
     turning_point,
 )
-from reluflow.papers.store import Results
-
-LAYERS = (0, 1)
 
 
-def rows_of(settings: Settings, results: Results, q: int) -> list[int]:
+def rows_of(settings: Settings, depth: OneDepth) -> list[int]:
     """The recorded rows of the restarts."""
-    return [int(row) for row in np.searchsorted(results[f"steps_{q}"], settings.restarts[q])]
+    return [int(row) for row in np.searchsorted(depth.steps, settings.restarts[depth.layers])]
 
 
-def bands_of(settings: Settings, results: Results, q: int, of: str = "") -> list[Band]:
-    """The bounds from every restart on the rows from there on; `of` is a prefix of results, empty for samples."""
+def bands_of(settings: Settings, depth: OneDepth, curves: NeuronCurves) -> list[Band]:
+    """The bounds from every restart on the rows from there on, for one of the three curves of a depth."""
     return [
         magnitude_band_from(
             row,
-            results[f"steps_{q}"],
-            results[f"{of}magnitude_{q}"],
-            results[f"{of}gap_{q}"],
-            q=q,
-            rate=settings.rates[q],
-            teacher_norm=float(results[f"teacher_norm_{q}"]),
+            depth.steps,
+            curves,
+            q=depth.layers,
+            rate=settings.rates[depth.layers],
+            teacher_norm=depth.teacher_norm,
         )
-        for row in rows_of(settings, results, q)
+        for row in rows_of(settings, depth)
     ]
 
 
-def start_of(results: Results, q: int, factor: float = 1.0) -> BalancedNeuron:
+def start_of(depth: OneDepth, factor: float = 1.0) -> BalancedNeuron:
     """Where the run begins, or a start in the same direction that many times as long."""
     return BalancedNeuron(
-        q,
-        factor * float(results[f"magnitude_{q}"][0]),
-        gap=float(results[f"gap_{q}"][0]),
-        teacher_magnitude=float(results[f"teacher_norm_{q}"]),
+        depth.layers,
+        factor * float(depth.sampled.magnitude[0]),
+        gap=float(depth.sampled.gap[0]),
+        teacher_magnitude=depth.teacher_norm,
     )
 
 
-def turn_of(results: Results, q: int) -> TurningPoint | None:
+def turn_of(depth: OneDepth) -> TurningPoint | None:
     """Where the flow's magnitude is smallest: in closed form with one layer, by quadrature with two."""
-    return one_layer_turning_point(start_of(results, q)) if q == 0 else turning_point(start_of(results, q))
+    start = start_of(depth)
+    return one_layer_turning_point(start) if depth.layers == 0 else turning_point(start)
+
+
+def smallest_slack(settings: Settings, depth: OneDepth, curves: NeuronCurves) -> float:
+    """Smallest distance of |w| to the nearer bound over |w*|, after each restart."""
+    pairs = zip(rows_of(settings, depth), bands_of(settings, depth, curves), strict=True)
+    return min(float(np.min(band.slack(curves.magnitude[row:])[1:])) / depth.teacher_norm for row, band in pairs)
 
 
 def nesting_breach(bands: list[Band], rows: list[int]) -> float:
@@ -98,34 +102,28 @@ def nesting_breach(bands: list[Band], rows: list[int]) -> float:
     return max(widest_breach(outer, inner) for outer, inner in cut)
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: Restarts) -> tuple[Claim, ...]:
     """The bounds, that they are nested, which side is the closer one, and the turning point."""
     return (*_bounds(settings, results), *_shape(settings, results), *_flow(settings, results))
 
 
-def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
-    slack: dict[str, list[float]] = {"": [], "population_": []}
+def _bounds(settings: Settings, results: Restarts) -> tuple[Claim, ...]:
     breach, flow_breach, flow_slack = [], [], []
-    for q in LAYERS:
-        norm, rows = float(results[f"teacher_norm_{q}"]), rows_of(settings, results, q)
-        for of, found in slack.items():
-            values = results[f"{of}magnitude_{q}"]
-            for row, band in zip(rows, bands_of(settings, results, q, of), strict=True):
-                found.append(float(np.min(band.slack(values[row:])[1:])) / norm)
-        breach.append(nesting_breach(bands_of(settings, results, q), rows) / norm)
+    for depth in results.depths:
+        norm, rows = depth.teacher_norm, rows_of(settings, depth)
+        breach.append(nesting_breach(bands_of(settings, depth, depth.sampled), rows) / norm)
         for factor in START_FACTORS:
-            flow = balanced_flow(start_of(results, q, factor), settings.rates[q] * results[f"steps_{q}"])
+            flow = balanced_flow(start_of(depth, factor), settings.rates[depth.layers] * depth.steps)
             bands = [rebuilt_magnitude_band(flow, row) for row in rows]
             flow_breach.append(nesting_breach(bands, rows) / norm)
             for row, band in zip(rows, bands, strict=True):
                 flow_slack.append(float(np.min(band.slack(flow.magnitude[row:]))) / norm)
-    first = len(settings.restarts[0])
-    one_layer, two_layers = slack["population_"][:first], slack["population_"][first:]
+    one_layer, two_layers = (smallest_slack(settings, depth, depth.population) for depth in results.depths)
     sizes = ", ".join(SIZES)
     return (
         Claim.above(
             f"all eight pairs of bounds hold, $n$ = {settings.n:,} (smallest slack over $|w^*|$)",
-            min(slack[""]),
+            min(smallest_slack(settings, depth, depth.sampled) for depth in results.depths),
             -magnitude_room(settings.n),
             why=SAMPLE_NOISE,
             source="Fig. 3, caption",
@@ -151,13 +149,13 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
         Claim.above(
             "Theorem A.1 holds for descent at this step size on infinitely many samples (smallest slack over "
             "$|w^*|$, one layer)",
-            min(one_layer),
+            one_layer,
             -ROUNDING,
             source=OURS,
         ),
         Claim.above(
             "so does Theorem A.3, as a strict inequality (smallest slack over $|w^*|$, two layers)",
-            min(two_layers),
+            two_layers,
             -ROUNDING,
             finding=True,
             why=STRICT_INEQUALITY,
@@ -166,17 +164,18 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def _shape(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def _shape(settings: Settings, results: Restarts) -> tuple[Claim, ...]:
     changes, flow_changes, convex, curves = 0, 0, 0, 0
-    for q in LAYERS:
-        for row, band in zip(rows_of(settings, results, q), bands_of(settings, results, q), strict=True):
-            changes += goes_from_lower_to_upper(results[f"magnitude_{q}"][row:], band)
-            even = np.isin(results[f"steps_{q}"][row:], np.linspace(0, settings.steps[q], 201).astype(int))
+    for depth in results.depths:
+        rows, grid = rows_of(settings, depth), np.linspace(0, settings.steps[depth.layers], 201).astype(int)
+        for row, band in zip(rows, bands_of(settings, depth, depth.sampled), strict=True):
+            changes += goes_from_lower_to_upper(depth.sampled.magnitude[row:], band)
+            even = np.isin(depth.steps[row:], grid)
             for curve in (band.lower[even], band.upper[even]):
                 curves += 1
                 convex += bool(np.all(np.diff(curve, 2) >= -1e-12 * curve[0]))
-        for row, band in zip(rows_of(settings, results, q), bands_of(settings, results, q, "flow_"), strict=True):
-            flow_changes += goes_from_lower_to_upper(results[f"flow_magnitude_{q}"][row:], band)
+        for row, band in zip(rows, bands_of(settings, depth, depth.flow), strict=True):
+            flow_changes += goes_from_lower_to_upper(depth.flow.magnitude[row:], band)
     return (
         Claim.equal(
             "from each restart the lower bound is the closer one first and the upper one later (restarts of eight)",
@@ -197,16 +196,16 @@ def _shape(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def _flow(settings: Settings, results: Restarts) -> tuple[Claim, ...]:
     scale = float(np.sqrt(settings.d / settings.n))
     judged = []
-    for q in LAYERS:
-        norm, turn = float(results[f"teacher_norm_{q}"]), turn_of(results, q)
-        values, flow = results[f"magnitude_{q}"], results[f"flow_magnitude_{q}"]
+    for depth in results.depths:
+        q, norm, turn = depth.layers, depth.teacher_norm, turn_of(depth)
+        values, flow = depth.sampled.magnitude, depth.flow.magnitude
         judged.append(
             Claim.near(
                 f"{DEPTHS[q]}: the magnitude turns where the flow's does, the open question of App. D.1 (smallest "
-                f"$|w|$ over $|w^*|$, at step {results[f'steps_{q}'][np.argmin(values)]:,}; flow: step "
+                f"$|w|$ over $|w^*|$, at step {depth.steps[np.argmin(values)]:,}; flow: step "
                 f"{(turn.time / settings.rates[q] if turn else np.nan):,.0f})",
                 float(np.min(values)) / norm,
                 turn.neuron.magnitude / norm if turn else np.nan,
@@ -218,7 +217,7 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
             Claim.below(
                 f"{DEPTHS[q]}: descent at this step size follows the exact flow on infinitely many samples "
                 f"(largest difference of $|w|$, % of $|w^*|$)",
-                100.0 * float(np.max(np.abs(results[f"population_magnitude_{q}"] - flow))) / norm,
+                100.0 * float(np.max(np.abs(depth.population.magnitude - flow))) / norm,
                 20.0 * settings.rates[q] * max(norm, float(values[0])) ** (2 * q),
                 source=OURS,
             )
@@ -235,26 +234,24 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
     return tuple(judged)
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: Restarts, folder: Path) -> tuple[Path, ...]:
     """One panel per depth."""
     from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
     panels = []
-    for q in LAYERS:
-        steps, rows, values = results[f"steps_{q}"], rows_of(settings, results, q), results[f"magnitude_{q}"]
-        dots, turn = dotted_rows(steps, 24), turn_of(results, q)
+    for depth in results.depths:
+        q, steps, rows, values = depth.layers, depth.steps, rows_of(settings, depth), depth.sampled.magnitude
+        dots, turn = dotted_rows(steps, 24), turn_of(depth)
         curves = [Curve(steps, values, "descent", look=LOOK_DESCENT)]
-        for row, band in zip(rows, bands_of(settings, results, q), strict=True):
+        for row, band in zip(rows, bands_of(settings, depth, depth.sampled), strict=True):
             curves.append(Curve(steps[row:], band.lower, "lower bounds", look=LOOK_LOWER))
             curves.append(Curve(steps[row:], band.upper, "upper bounds", look=LOOK_UPPER))
-        curves.append(
-            Curve(steps[dots], results[f"flow_magnitude_{q}"][dots], FLOW_NAME, look=LOOK_FLOW, kind="points")
-        )
+        curves.append(Curve(steps[dots], depth.flow.magnitude[dots], FLOW_NAME, look=LOOK_FLOW, kind="points"))
         curves.append(Curve(steps[rows], values[rows], "rebuilt from here", look=LOOK_RESTART, kind="points"))
         panels.append(
             Panel(
-                f"{DEPTHS[q]}, $|w_0|/|w^*|$ = {values[0] / results[f'teacher_norm_{q}']:.2g}",
+                f"{DEPTHS[q]}, $|w_0|/|w^*|$ = {values[0] / depth.teacher_norm:.2g}",
                 f"iteration $T$, rate {settings.rates[q]:g}",
                 r"$|w(T)|$",
                 curves,

@@ -23,13 +23,12 @@ from typing import Literal
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.keep import Keep
 from reluflow.losses import SquareLoss
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.data import deep_teacher
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Workbench
 
 STARTS = ("small", "large", "slow")  # slow: the large start at a tenth of the rate
@@ -62,10 +61,57 @@ class RunSettings:
     teacher_std: float
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class DeepRun:
+    """One run at its kept iterations.
+
+    Parameters
+    ----------
+    seed
+        Of samples, teacher and start.
+    iterations, losses
+        Step numbers, and the loss there.
+    norms
+        Norm of each layer, one row per kept iteration.
+    outcome, device
+        The code of how the run ended, and where it was computed.
+    """
+
+    seed: int
+    iterations: IntArray
+    losses: FloatArray
+    norms: FloatArray
+    outcome: str
+    device: str
+
+    def magnitudes(self) -> FloatArray:
+        """Norm of all weights at the kept iterations."""
+        return np.asarray(np.linalg.norm(self.norms, axis=1))
+
+    def relative_changes(self) -> FloatArray:
+        """Change of the magnitude from one kept iteration to the next, over its first value."""
+        values = self.magnitudes()
+        return np.asarray(np.diff(values) / values[0])
+
+    def end_over_largest(self) -> float:
+        """The magnitude at the end over the largest one at the records before."""
+        values = self.magnitudes()
+        return float(values[-1] / values[:-1].max())
+
+
+@dataclass(frozen=True, eq=False)
+class DeepRuns:
+    """The runs from each of `STARTS`, one per seed."""
+
+    small: tuple[DeepRun, ...]
+    large: tuple[DeepRun, ...]
+    slow: tuple[DeepRun, ...]
+
+
+def compute(settings: Settings, workbench: Workbench) -> DeepRuns:
     """Every seed from every start; what diverges is kept as far as it was finite."""
     runs = [(number, start, seed) for seed in settings.seeds for number, start in enumerate(STARTS)]
-    results: Results = {}
+    found: tuple[list[DeepRun], ...] = ([], [], [])
     for count, (number, start, seed) in enumerate(runs):
         run = RunSettings(
             n=settings.n,
@@ -80,12 +126,12 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
             words = f"std {run.std:g}, rate {run.rate:g}, seed {run.seed}, loss {loss:.3g}"
             workbench.progress((count + step / run.steps) / len(runs), words)
 
-        piece = workbench.piece(f"{start}-{seed}", dict, partial(one_run, run, show), settings=run)
-        results |= {f"{start}_{seed}_{name}": value for name, value in piece.items()}
-    return results
+        found[number].append(workbench.piece(f"{start}-{seed}", DeepRun, partial(one_run, run, show), settings=run))
+    small, large, slow = (tuple(of_start) for of_start in found)
+    return DeepRuns(small, large, slow)
 
 
-def one_run(settings: RunSettings, show: Callable[[int, float], None] | None = None) -> Results:
+def one_run(settings: RunSettings, show: Callable[[int, float], None] | None = None) -> DeepRun:
     """Train one network and keep its loss and the norms of its layers."""
     from reluflow.deep import DeepDescent, gaussian_layers, parameter_norms, train_deep
 
@@ -108,59 +154,34 @@ def one_run(settings: RunSettings, show: Callable[[int, float], None] | None = N
         keep=Keep(iterations=moments.astype(int), measure=lambda run: {"norms": parameter_norms(run.network())}),
         progress=show,
     )
-    return {
-        "iterations": run.iterations,
-        "losses": run.losses,
-        "norms": run.records["norms"],
-        "outcome": run.outcome.code,
-        "device": run.device,
-    }
+    return DeepRun(settings.seed, run.iterations, run.losses, run.records["norms"], run.outcome.code, run.device)
 
 
-def finished_seeds(settings: Settings, results: Results, start: str) -> list[int]:
-    """Seeds whose run stayed finite to the end."""
-    return [seed for seed in settings.seeds if results[f"{start}_{seed}_outcome"] == "finished"]
+def finished(runs: tuple[DeepRun, ...]) -> list[DeepRun]:
+    """Those that stayed finite to the end."""
+    return [run for run in runs if run.outcome == "finished"]
 
 
-def magnitudes(results: Results, start: str, seed: int) -> FloatArray:
-    """Norm of all weights at the kept iterations."""
-    return np.asarray(np.linalg.norm(results[f"{start}_{seed}_norms"], axis=1))
-
-
-def relative_changes(results: Results, start: str, seed: int) -> FloatArray:
-    """Change of the magnitude from one kept iteration to the next, over its first value."""
-    values = magnitudes(results, start, seed)
-    return np.asarray(np.diff(values) / values[0])
-
-
-def plateau(settings: Settings, results: Results, start: str, seed: int) -> float:
+def plateau(run: DeepRun, rate: float) -> float:
     """Time, rate x step, at which the loss first falls below half of its first value; infinite if never."""
-    losses, steps = results[f"{start}_{seed}_losses"], results[f"{start}_{seed}_iterations"]
-    below = np.flatnonzero(losses < 0.5 * losses[0])
-    return float(settings.rates[STARTS.index(start)] * steps[below[0]]) if below.size else np.inf
+    below = np.flatnonzero(run.losses < 0.5 * run.losses[0])
+    return float(rate * run.iterations[below[0]]) if below.size else np.inf
 
 
-def end_over_largest(results: Results, seed: int) -> float:
-    """The magnitude at the end of a run from the small start over the largest one at the records before."""
-    values = magnitudes(results, "small", seed)
-    return float(values[-1] / values[:-1].max())
-
-
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: DeepRuns) -> tuple[Claim, ...]:
     """Growth from a small start, decrease from a large one, and the plateau."""
-    small, large, slow = (finished_seeds(settings, results, start) for start in STARTS)
+    small, large, slow = (finished(runs) for runs in (results.small, results.large, results.slow))
     lost = len(STARTS) * len(settings.seeds) - len(small) - len(large) - len(slow)
-    changes = {
-        start: np.concatenate([np.empty(0), *(relative_changes(results, start, seed) for seed in seeds)])
-        for start, seeds in zip(STARTS, (small, large, slow), strict=True)
-    }
-    late = [plateau(settings, results, "small", seed) for seed in small]
-    early = [plateau(settings, results, "slow", seed) for seed in slow]
+    growth = [float(np.min(run.relative_changes())) for run in small]
+    rise, slow_rise = ([float(np.max(run.relative_changes())) for run in runs] for runs in (large, slow))
+    small_rate, _, slow_rate = settings.rates
+    late = [plateau(run, small_rate) for run in small]
+    early = [plateau(run, slow_rate) for run in slow]
     return (
         Claim.above(
             "from a small start the magnitude never decreases, in one draw as the paper shows it (smallest relative "
             f"change, best of {len(small)} draws)",
-            max((float(np.min(relative_changes(results, "small", seed))) for seed in small), default=np.nan),
+            max(growth, default=np.nan),
             -ROUNDING,
             finding=True,
             why="Draws that dip do so by up to 0.04 % between two records as they begin to fit.",
@@ -168,7 +189,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.above(
             f"and in every draw (smallest relative change, {len(small)} seeds)",
-            np.min(changes["small"], initial=np.inf) if small else np.nan,
+            np.min(growth) if growth else np.nan,
             -ROUNDING,
             finding=True,
             why="At the paper's size two of three draws dip by up to 0.02 % between two records as they begin to fit, "
@@ -177,27 +198,27 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.above(
             "and is larger at the end than it ever was (last over the largest before, smallest of the seeds)",
-            min((end_over_largest(results, seed) for seed in small), default=np.nan),
+            min((run.end_over_largest() for run in small), default=np.nan),
             1.0,
             source=OURS,
         ),
         Claim.below(
             "from a large start the magnitude never increases, at a tenth of the printed rate (largest relative "
             f"change, {len(slow)} seeds)",
-            np.max(changes["slow"], initial=-np.inf) if slow else np.nan,
+            np.max(slow_rise) if slow_rise else np.nan,
             ROUNDING,
             source=OURS,
         ),
         Claim.below(
             "from a large start the magnitude never increases, at the printed rate, in one draw as the paper shows it "
             f"(largest relative change, best of {len(large)} draws)",
-            min((float(np.max(relative_changes(results, "large", seed))) for seed in large), default=np.nan),
+            min(rise, default=np.nan),
             ROUNDING,
             source="Fig. 4(b), caption: “strictly decreases until it converges”",
         ),
         Claim.below(
             f"and in every draw (largest relative change, {len(large)} seeds)",
-            np.max(changes["large"], initial=-np.inf) if large else np.nan,
+            np.max(rise) if rise else np.nan,
             ROUNDING,
             finding=True,
             why="The rate 1e-4 overshoots in the first steps of some draws, whatever the teacher, and decreases "
@@ -233,24 +254,26 @@ def whole_decades(values: list[FloatArray]) -> tuple[float, float] | None:
     return 10.0 ** float(np.floor(np.min(logs))), 10.0 ** float(np.ceil(np.max(logs)))
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: DeepRuns, folder: Path) -> tuple[Path, ...]:
     """Loss and magnitude of every start, and the layers of its first seed."""
     from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
     panels = []
-    for start, rate, std in zip(STARTS, settings.rates, settings.stds, strict=True):
-        seeds = finished_seeds(settings, results, start)
+    of_starts = (results.small, results.large, results.slow)
+    for start, of_start, rate, std in zip(STARTS, of_starts, settings.rates, settings.stds, strict=True):
+        runs = finished(of_start)
         first = 0 if start == "small" else 1  # on a logarithmic axis step 0 has a place as step + 1
-        time = {seed: rate * (results[f"{start}_{seed}_iterations"] + first) for seed in seeds}
-        losses, sizes, layers = [], [], []
-        for look, seed in enumerate(seeds):
-            size = magnitudes(results, start, seed)
-            losses.append(Curve(time[seed], results[f"{start}_{seed}_losses"], f"seed {seed}", look=look))
-            sizes.append(Curve(time[seed], size, f"seed {seed}", look=look))
-        for layer in range(len(SIZES) - 1) if seeds else ():
-            norms = results[f"{start}_{seeds[0]}_norms"][:, layer]
-            layers.append(Curve(time[seeds[0]], norms / norms[0], f"$W_{layer + 1}$", look=layer))
+        losses, sizes = [], []
+        for look, run in enumerate(runs):
+            time = rate * (run.iterations + first)
+            losses.append(Curve(time, run.losses, f"seed {run.seed}", look=look))
+            sizes.append(Curve(time, run.magnitudes(), f"seed {run.seed}", look=look))
+        layers = [
+            Curve(rate * (run.iterations + first), norms / norms[0], f"$W_{layer + 1}$", look=layer)
+            for run in runs[:1]
+            for layer, norms in enumerate(run.norms.T)
+        ]
         steps = "(step + 1)" if first else "step"
         axis, name = f"time = {steps} × rate {rate:g}", f"std {std:g}, rate {rate:g}"
         scale: Literal["linear", "log"] = "linear" if start == "small" else "log"  # its first steps decide
@@ -262,12 +285,12 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 losses,
                 x_scale=scale,
                 y_scale="log",
-                y_limits=whole_decades([results[f"{start}_{seed}_losses"] for seed in seeds]),
+                y_limits=whole_decades([run.losses for run in runs]),
                 legend="below",
             ),
             Panel(f"magnitude, {name}", axis, "norm of all weights", sizes, x_scale=scale, legend="below"),
             Panel(
-                f"each layer, seed {seeds[0] if seeds else '-'}",
+                f"each layer, seed {runs[0].seed if runs else '-'}",
                 axis,
                 "norm / norm at the start",
                 layers,

@@ -14,6 +14,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.errors import BackendError
+from reluflow.papers.lee2022.figures.neuron_curves import NeuronCurves
 from reluflow.papers.lee2022.figures.published_settings import (
     DEPTHS,
     DIMENSION,
@@ -38,7 +39,6 @@ from reluflow.papers.lee2022.single_neuron import (
     population_descent,
 )
 from reluflow.papers.lee2022.single_neuron.angle import gap_between
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Workbench
 
 RUN = "lee2022/nine-starts"  # the name both figures keep it under
@@ -76,6 +76,43 @@ QUICK = Settings(
 FULL = Settings()
 
 
+@dataclass(frozen=True, eq=False)
+class NineStarts:
+    """The run at its recorded steps; the columns of all curves are those of `LAYERS`.
+
+    Parameters
+    ----------
+    steps
+        Step numbers, one per row.
+    teacher_norms
+        |w*| of each depth.
+    sampled, scalar
+        Descent on samples, and the common value v of its scalar layers.
+    population, flow
+        Descent at the same rates on infinitely many samples, and the exact flow on them, from the same starts.
+    scaling_times
+        As `scaling_times()` gives them.
+    """
+
+    steps: IntArray
+    teacher_norms: FloatArray
+    sampled: NeuronCurves
+    scalar: FloatArray
+    population: NeuronCurves
+    flow: NeuronCurves
+    scaling_times: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """A part of descent on samples: what is recorded of it, one row per recorded step, and the weights at its end."""
+
+    sampled: NeuronCurves
+    scalar: FloatArray
+    w: FloatArray
+    v: FloatArray
+
+
 @dataclass(eq=False)
 class Columns:
     """Nine neurons in training: w (9, d), v (9,), the common value of their scalar layers, and what does not change."""
@@ -104,24 +141,27 @@ class Columns:
                 self.v -= np.where(has_layers, self.rates * gain / self.v * slope, 0.0)
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+def compute(settings: Settings, workbench: Workbench) -> NineStarts:
     """Descent on samples, chunk by chunk; descent on the population and the exact flow from the same starts."""
     shared = copy.copy(workbench)
     shared.name = RUN
     columns, teacher = _start(settings)
     ends = [*range(settings.chunk, settings.steps, settings.chunk), settings.steps]
     steps = recorded_steps(settings.steps, kept=(settings.rebuilt_at, *ends))
-    rows: list[Results] = [_record(columns, teacher)]
+    chunks = [_record(columns, teacher)]
     done = 0
     for end in ends:
         workbench.progress(done / settings.steps, f"descent on {settings.n:,} samples, step {done:,}")
         stops = steps[(steps > done) & (steps <= end)]
-        kept = shared.piece(f"to-{end}", dict, partial(_chunk, columns, teacher, done, stops), settings=[settings, end])
-        columns.w, columns.v = np.array(kept["w"]), np.array(kept["v"])
-        rows.append(kept)
+        train = partial(_chunk, columns, teacher, done, stops)
+        kept = shared.piece(f"to-{end}", Chunk, train, settings=[settings, end])
+        columns.w, columns.v = np.array(kept.w), np.array(kept.v)
+        chunks.append(kept)
         done = end
-    sampled = {name: np.concatenate([row[name] for row in rows]) for name in ("magnitude", "gap", "scalar")}
-    return {"steps": steps, **sampled, **_theory(settings, sampled, teacher, steps), "scaling_times": scaling_times()}
+    whole = _joined(chunks)
+    norms = np.linalg.norm(teacher, axis=1)
+    population, flow = _theory(settings, whole.sampled, norms, steps)
+    return NineStarts(steps, norms, whole.sampled, whole.scalar, population, flow, scaling_times())
 
 
 def _start(settings: Settings) -> tuple[Columns, FloatArray]:
@@ -143,7 +183,7 @@ def _start(settings: Settings) -> tuple[Columns, FloatArray]:
     return columns, np.array([item.teacher for item in labelled])
 
 
-def _chunk(columns: Columns, teacher: FloatArray, begun: int, stops: IntArray) -> Results:
+def _chunk(columns: Columns, teacher: FloatArray, begun: int, stops: IntArray) -> Chunk:
     """Train from step `begun` through all `stops`; what is recorded there, and the weights at the last."""
     rows = []
     for stop in stops:
@@ -152,39 +192,41 @@ def _chunk(columns: Columns, teacher: FloatArray, begun: int, stops: IntArray) -
         if not (np.all(np.isfinite(columns.w)) and np.all(columns.v > 0)):
             raise BackendError(f"descent diverged before step {begun:,}; a smaller rate may not.")
         rows.append(_record(columns, teacher))
-    recorded = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
-    return recorded | {"w": columns.w.copy(), "v": columns.v.copy()}
+    return _joined(rows)
 
 
-def _record(columns: Columns, teacher: FloatArray) -> Results:
-    """|w|, the angle to the teacher and v of every column, each of shape (1, 9)."""
+def _joined(chunks: list[Chunk]) -> Chunk:
+    """One chunk of several that follow each other."""
+    magnitude = np.concatenate([chunk.sampled.magnitude for chunk in chunks])
+    gap = np.concatenate([chunk.sampled.gap for chunk in chunks])
+    scalar = np.concatenate([chunk.scalar for chunk in chunks])
+    return Chunk(NeuronCurves(magnitude, gap), scalar, chunks[-1].w, chunks[-1].v)
+
+
+def _record(columns: Columns, teacher: FloatArray) -> Chunk:
+    """The columns as they are: a chunk of one row."""
     gaps = [gap_between(w[:, None], teacher[q])[0] for w, q in zip(columns.w, LAYERS, strict=True)]
-    return {
-        "magnitude": np.linalg.norm(columns.w, axis=1)[None],
-        "gap": np.array([gaps]),
-        "scalar": columns.v.copy()[None],
-    }
+    curves = NeuronCurves(np.linalg.norm(columns.w, axis=1)[None], np.array([gaps]))
+    return Chunk(curves, columns.v.copy()[None], columns.w.copy(), columns.v.copy())
 
 
-def _theory(settings: Settings, sampled: Results, teacher: FloatArray, steps: IntArray) -> Results:
-    """What the theory says from the same starts: the exact flow, and descent at the same rates on the population."""
-    norms = np.linalg.norm(teacher, axis=1)
+def _theory(
+    settings: Settings, sampled: NeuronCurves, norms: FloatArray, steps: IntArray
+) -> tuple[NeuronCurves, NeuronCurves]:
+    """What the theory says from the same starts: descent at the same rates on the population, and the exact flow."""
     flow_magnitude, flow_gap, magnitude, gap = [], [], [], []
-    for q, v, angle in zip(LAYERS, sampled["magnitude"][0], sampled["gap"][0], strict=True):
-        start = BalancedNeuron(int(q), float(v), gap=float(angle), teacher_magnitude=float(norms[q]))
+    for column, q in enumerate(LAYERS):
+        start = sampled.column(column).neuron(0, q=int(q), teacher_norm=float(norms[q]))
         flow = balanced_flow(start, settings.rates[q] * steps)
         descent = population_descent(*planar_columns([start]), steps, step_size=settings.rates[q])
         flow_magnitude.append(flow.magnitude)
         flow_gap.append(flow.gap)
         magnitude.append(descent.magnitude[:, 0])
         gap.append(descent.gap[:, 0])
-    return {
-        "teacher_norms": norms,
-        "flow_magnitude": np.array(flow_magnitude).T,
-        "flow_gap": np.array(flow_gap).T,
-        "population_magnitude": np.array(magnitude).T,
-        "population_gap": np.array(gap).T,
-    }
+    return (
+        NeuronCurves(np.array(magnitude).T, np.array(gap).T),
+        NeuronCurves(np.array(flow_magnitude).T, np.array(flow_gap).T),
+    )
 
 
 def scaling_times() -> FloatArray:

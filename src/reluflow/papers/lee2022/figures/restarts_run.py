@@ -7,7 +7,9 @@ from functools import partial
 
 import numpy as np
 
+from reluflow.arrays import IntArray
 from reluflow.errors import BackendError
+from reluflow.papers.lee2022.figures.neuron_curves import NeuronCurves
 from reluflow.papers.lee2022.figures.published_settings import (
     DEPTHS,
     DIMENSION,
@@ -30,7 +32,6 @@ from reluflow.papers.lee2022.single_neuron import (
     population_descent,
     sample_descent,
 )
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Workbench
 
 
@@ -74,18 +75,49 @@ class RestartSettings:
     seed: int
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class OneDepth:
+    """The run of one depth, three ways from one start of the teacher's own scale.
+
+    Parameters
+    ----------
+    layers
+        q, the number of scalar layers above the neuron.
+    steps
+        Recorded step numbers.
+    teacher_norm
+        |w*|.
+    sampled, population, flow
+        Descent on samples, descent at the same rate on infinitely many, and the exact flow on those.
+    """
+
+    layers: int
+    steps: IntArray
+    teacher_norm: float
+    sampled: NeuronCurves
+    population: NeuronCurves
+    flow: NeuronCurves
+
+
+@dataclass(frozen=True, eq=False)
+class Restarts:
+    """One entry per depth, one layer first."""
+
+    depths: tuple[OneDepth, OneDepth]
+
+
+def compute(settings: Settings, workbench: Workbench) -> Restarts:
     """Both depths."""
-    results: Results = {}
+    depths = []
     for q, (rate, steps, restarts) in enumerate(zip(settings.rates, settings.steps, settings.restarts, strict=True)):
         run = RestartSettings(settings.n, settings.d, q, rate, steps, restarts, settings.teacher_std, settings.seed)
         workbench.progress(0.8 * q, f"{DEPTHS[q]}, {steps:,} steps on {settings.n:,} samples")
-        piece = workbench.piece(f"layers-{q}", dict, partial(one_depth, run), settings=run)
-        results |= {f"{name}_{q}": value for name, value in piece.items()}
-    return results
+        depths.append(workbench.piece(f"layers-{q}", OneDepth, partial(one_depth, run), settings=run))
+    one_layer, two_layers = depths
+    return Restarts((one_layer, two_layers))
 
 
-def one_depth(run: RestartSettings) -> Results:
+def one_depth(run: RestartSettings) -> OneDepth:
     """|w| and the angle to the teacher at the recorded steps, three ways from one start of the teacher's own scale."""
     data = samples(n=run.n, d=run.d, layers=run.layers, std=run.teacher_std, seed=run.seed)
     w = run.teacher_std * start_direction(run.d, run.seed)
@@ -105,13 +137,11 @@ def one_depth(run: RestartSettings) -> Results:
     )
     population = population_descent(*planar_columns([start]), steps, step_size=run.rate)
     flow = balanced_flow(start, run.rate * steps)
-    return {
-        "steps": steps,
-        "teacher_norm": start.teacher_magnitude,
-        "magnitude": sampled.magnitude[:, 0],
-        "gap": sampled.gap[:, 0],
-        "population_magnitude": population.magnitude[:, 0],
-        "population_gap": population.gap[:, 0],
-        "flow_magnitude": flow.magnitude,
-        "flow_gap": flow.gap,
-    }
+    return OneDepth(
+        run.layers,
+        steps,
+        start.teacher_magnitude,
+        NeuronCurves(sampled.magnitude, sampled.gap).column(0),
+        NeuronCurves(population.magnitude, population.gap).column(0),
+        NeuronCurves(flow.magnitude, flow.gap),
+    )
