@@ -20,6 +20,18 @@ from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
 from reluflow.network.scale import Scale, log_of_scale
+from reluflow.network.unit_draws import (
+    draw_balanced,
+    draw_class_pairs,
+    draw_dominated,
+    draw_dominated_cube,
+    draw_gaussian,
+    draw_he,
+    draw_min_balanced,
+    draw_positive_balanced,
+    draw_sphere,
+    draw_uniform_fan_in,
+)
 
 Draw = Callable[[int, int, int, np.random.Generator], tuple[FloatArray, FloatArray]]
 DrawOnData = Callable[[int, Dataset, np.random.Generator], tuple[FloatArray, FloatArray]]
@@ -100,95 +112,12 @@ class Initialization:
         return self.draw(width, dataset.d, dataset.num_outputs, rng)
 
 
-def _output_directions(width: int, num_outputs: int, rng: np.random.Generator) -> FloatArray:
-    """Uniform on the sphere of R^K, shape (width, K): fair signs for K = 1."""
-    if num_outputs > 1:
-        return _on_sphere(width, num_outputs, rng)
-    return np.where(rng.integers(0, 2, size=width) == 1, 1.0, -1.0)[:, None]
-
-
-def _draw_balanced(width: int, d: int, num_outputs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    w = rng.standard_normal((width, d))
-    return w, _output_directions(width, num_outputs, rng) * np.linalg.norm(w, axis=1)[:, None]
-
-
-def _draw_dominated(width: int, d: int, num_outputs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    w = _on_sphere(width, d, rng) * rng.random((width, 1)) ** (1.0 / d)
-    return w, _output_directions(width, num_outputs, rng)
-
-
-def _draw_dominated_cube(
-    width: int, d: int, num_outputs: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    w = rng.uniform(-1.0, 1.0, (width, d))
-    return w, _output_directions(width, num_outputs, rng) * math.sqrt(d)
-
-
-def _draw_gaussian(width: int, d: int, num_outputs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    return rng.standard_normal((width, d)), rng.standard_normal((width, num_outputs))
-
-
-def _draw_sphere(width: int, d: int, num_outputs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    return _on_sphere(width, d, rng), _output_directions(width, num_outputs, rng)
-
-
-def _draw_min_balanced(width: int, d: int, num_outputs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    w, v = _draw_balanced(width, d, num_outputs, rng)
-    return w / math.sqrt(d), v / math.sqrt(d)
-
-
-def _draw_he(width: int, d: int, num_outputs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    w, v = _draw_gaussian(width, d, num_outputs, rng)
-    return w * math.sqrt(2.0 / d), v * math.sqrt(2.0 / width)
-
-
-def _draw_uniform_fan_in(
-    width: int, d: int, num_outputs: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    w = rng.uniform(-1.0, 1.0, (width, d)) / math.sqrt(d)
-    return w, rng.uniform(-1.0, 1.0, (width, num_outputs)) / math.sqrt(width)
-
-
-def _draw_positive_balanced(
-    width: int, d: int, num_outputs: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    if num_outputs > 1:
-        raise InvalidInputError(
-            f"`init` lee draws positive output weights and so needs one output, got {num_outputs} outputs; "
-            "lyu-balanced draws the same lengths with directions on a sphere."
-        )
-    w = rng.standard_normal((width, d))
-    return w, np.linalg.norm(w, axis=1)[:, None]
-
-
-def _draw_class_pairs(width: int, dataset: Dataset, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    if dataset.classes is None and not dataset.is_binary:
-        raise InvalidInputError(
-            "`init` class-pairs makes every neuron of a sample and its class and so needs classes, got numbers to fit; "
-            "balanced draws neurons of any data."
-        )
-    labels = np.unique(dataset.y)
-    turns = labels[np.arange(width) % labels.size]  # so that a width of at least K leaves no class out
-    chosen = np.array([rng.choice(np.flatnonzero(dataset.y == label)) for label in turns])
-    samples = dataset.X[chosen]
-    w = samples / np.linalg.norm(samples, axis=1, keepdims=True)
-    if dataset.classes is None:
-        return w, dataset.y[chosen][:, None]
-    centred = np.eye(dataset.num_outputs) - 1.0 / dataset.num_outputs
-    return w, (centred / np.sqrt(1.0 - 1.0 / dataset.num_outputs))[dataset.y[chosen].astype(np.intp)]
-
-
-def _on_sphere(width: int, d: int, rng: np.random.Generator) -> FloatArray:
-    w = rng.standard_normal((width, d))
-    return np.asarray(w / np.linalg.norm(w, axis=1, keepdims=True))
-
-
 balanced_initialization = Initialization(
     "balanced",
     "boursier2024",
     "Eqs. (3)-(5), App. B.1",
     "w = (lambda/sqrt m) g with g ~ N(0, I), a = +-|w|: perfectly balanced",
-    _draw_balanced,
+    draw_balanced,
     divides_by_sqrt_width=True,
 )
 """Draw balanced neurons: every |a| equals its |w|.
@@ -228,7 +157,7 @@ dominated_initialization = Initialization(
     "boursier2024",
     "Eqs. (3)-(5), example after Eq. (5)",
     "w uniform in the ball of radius lambda/sqrt m, a = +-lambda/sqrt m: |a| > |w|",
-    _draw_dominated,
+    draw_dominated,
     divides_by_sqrt_width=True,
 )
 """Draw neurons whose output weight dominates: every |a| exceeds its |w|.
@@ -268,7 +197,7 @@ dominated_cube_initialization = Initialization(
     "boursier2024",
     "authors' code",
     "w uniform in the cube of half-width lambda/sqrt m, a = +-sqrt(d) lambda/sqrt m",
-    _draw_dominated_cube,
+    draw_dominated_cube,
     divides_by_sqrt_width=True,
 )
 unbalanced_initialization = Initialization(
@@ -276,7 +205,7 @@ unbalanced_initialization = Initialization(
     "boursier2024",
     "App. B.2",
     "all entries of (w, a) ~ N(0, lambda^2/m), independent",
-    _draw_gaussian,
+    draw_gaussian,
     divides_by_sqrt_width=True,
 )
 r"""Draw neurons whose entries are all independent and Gaussian.
@@ -317,56 +246,56 @@ sphere_initialization = Initialization(
     "phuong2021",
     "Sec. 2",
     "w uniform on the sphere of radius lambda, a = +-lambda: balanced",
-    _draw_sphere,
+    draw_sphere,
 )
 lyu_gaussian_initialization = Initialization(
     "lyu-gaussian",
     "lyu2021",
     "D_init, Sec. 3 (c_ainit = 1)",
     "w ~ N(0, lambda^2 I), a ~ N(0, lambda^2), independent",
-    _draw_gaussian,
+    draw_gaussian,
 )
 lyu_balanced_initialization = Initialization(
     "lyu-balanced",
     "lyu2021",
     "D~_init, Sec. 6",
     "w ~ N(0, lambda^2 I), a = +-|w|: balanced",
-    _draw_balanced,
+    draw_balanced,
 )
 he_initialization = Initialization(
     "he",
     "lyu2021",
     "App. I.1.3 and J",
     "lambda times He: w ~ N(0, 2/d), a ~ N(0, 2/m)",
-    _draw_he,
+    draw_he,
 )
 min_gaussian_initialization = Initialization(
     "min-gaussian",
     "min2024",
     "Sec. 4",
     "all entries of (w, a) ~ N(0, lambda^2)",
-    _draw_gaussian,
+    draw_gaussian,
 )
 min_balanced_initialization = Initialization(
     "min-balanced",
     "min2024",
     "Eq. (3)",
     "w = lambda g with entries of g ~ N(0, 1/d), a = +-|w|: balanced",
-    _draw_min_balanced,
+    draw_min_balanced,
 )
 uniform_fan_in_initialization = Initialization(
     "uniform-fan-in",
     "phuong2021",
     "Sec. 5.1",
     "lambda times U(+-1/sqrt fan-in) in both layers",
-    _draw_uniform_fan_in,
+    draw_uniform_fan_in,
 )
 lee_initialization = Initialization(
     "lee",
     "lee2022",
     "App. D.3 (k is a standard deviation, erratum E12)",
     "w ~ N(0, lambda^2 I), a = |w| > 0: balanced",
-    _draw_positive_balanced,
+    draw_positive_balanced,
 )
 
 class_pairs_initialization = Initialization(
@@ -376,7 +305,7 @@ class_pairs_initialization = Initialization(
     "w = lambda x/|x| of a random sample of each class in turn, v = lambda times its centred one-hot label, a unit "
     "vector; a = +-lambda for labels -1 and 1: balanced",
     None,
-    draw_on_data=_draw_class_pairs,
+    draw_on_data=draw_class_pairs,
 )
 
 INITIALIZATIONS: dict[str, Initialization] = {
