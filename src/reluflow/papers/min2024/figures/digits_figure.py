@@ -9,14 +9,14 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
-from reluflow.papers.min2024.figures.digits_run import Course, DigitsRun, Settings, compute
+from reluflow.papers.min2024.figures.digits_run import DigitsCourse, DigitsRun, Settings, compute
 
 # Descent lags behind the flow by an amount that is of first order in the step; for steps of the paper's size.
 COSINE_ROOM, LOSS_ROOM = 0.003, 0.01
 NOT_FITTED = "The paper shows no accuracy for these digits; at its size their loss is 0.19 at the end, and still falls."
 
 
-def first_below(course: Course, share: float) -> float:
+def first_below(course: DigitsCourse, share: float) -> float:
     """The iteration at which the loss is first below a share of what it was at the start; inf if never."""
     below = np.flatnonzero(course.losses < share * course.losses[0])
     return float(course.iterations[below[0]]) if len(below) else float("inf")

@@ -67,7 +67,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class DigitsCourse:
     """What the plots show of descent or of the flow, at some iterations.
 
     Parameters
@@ -95,7 +95,7 @@ class Course:
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
+class DigitsDescent:
     """Descent and where it ends.
 
     Parameters
@@ -108,13 +108,13 @@ class Descent:
         Share of the images rightly classified.
     """
 
-    course: Course
+    course: DigitsCourse
     images: FloatArray
     accuracy: float
 
 
 @dataclass(frozen=True, eq=False)
-class Correlations:
+class ImageCorrelations:
     """Of images with each other.
 
     Parameters
@@ -136,9 +136,9 @@ class Correlations:
 class DigitsRun:
     """Descent, the flow from the same neurons at some of its snapshots, and the images."""
 
-    descent: Descent
-    flow: Course
-    correlations: Correlations
+    descent: DigitsDescent
+    flow: DigitsCourse
+    correlations: ImageCorrelations
 
 
 def compute(settings: Settings, workbench: Workbench) -> DigitsRun:
@@ -146,13 +146,13 @@ def compute(settings: Settings, workbench: Workbench) -> DigitsRun:
     data = images_of(settings.digits, settings.size, settings.source)
     problem = gaussian_problem(data, settings.seed)
     return DigitsRun(
-        workbench.piece("descent", Descent, lambda: _descend(settings, problem, workbench.stretch(0.0, 0.6))),
-        workbench.piece("flow", Course, lambda: _flow(settings, problem, workbench.stretch(0.6, 1.0))),
+        workbench.piece("descent", DigitsDescent, lambda: _descend(settings, problem, workbench.stretch(0.0, 0.6))),
+        workbench.piece("flow", DigitsCourse, lambda: _flow(settings, problem, workbench.stretch(0.6, 1.0))),
         correlations(data),
     )
 
 
-def _descend(settings: Settings, problem: TrainingProblem, say: Progress) -> Descent:
+def _descend(settings: Settings, problem: TrainingProblem, say: Progress) -> DigitsDescent:
     data = problem.dataset
     last = settings.iterations // settings.stride
     kept = np.unique(np.linspace(0, last, SNAPSHOTS + 1).astype(int))
@@ -167,10 +167,10 @@ def _descend(settings: Settings, problem: TrainingProblem, say: Progress) -> Des
         negative / np.sum(data.y < 0),
     ]
     accuracy = float(np.mean(data.y * run[-1].outputs > 0))
-    return Descent(course_of(settings.stride * kept, run, data), np.array(images), accuracy)
+    return DigitsDescent(course_of(settings.stride * kept, run, data), np.array(images), accuracy)
 
 
-def _flow(settings: Settings, problem: TrainingProblem, say: Progress) -> Course:
+def _flow(settings: Settings, problem: TrainingProblem, say: Progress) -> DigitsCourse:
     """The flow at the times of some snapshots of the descent, whose iteration k is at time 2e-3 k."""
     last = settings.iterations // settings.stride
     every = SNAPSHOTS // FLOW_SNAPSHOTS
@@ -192,11 +192,11 @@ def _flow(settings: Settings, problem: TrainingProblem, say: Progress) -> Course
     return course_of(iterations[1:], run.snapshots, problem.dataset)
 
 
-def course_of(iterations: IntArray, run: Iterable[Snapshot], data: Dataset) -> Course:
+def course_of(iterations: IntArray, run: Iterable[Snapshot], data: Dataset) -> DigitsCourse:
     """What the plots show of each snapshot: the loss, the alignment, the stable rank, the squared spectral norm."""
     snapshots = tuple(run)
     networks = [snapshot.network.materialized() for snapshot in snapshots]
-    return Course(
+    return DigitsCourse(
         iterations=iterations,
         losses=np.array([snapshot.loss for snapshot in snapshots]),
         cosines=np.array([alignment(network, data) for network in networks]),
@@ -224,14 +224,14 @@ def alignment(network: Network, data: Dataset) -> FloatArray:
     return np.array(rows)
 
 
-def correlations(data: Dataset) -> Correlations:
+def correlations(data: Dataset) -> ImageCorrelations:
     """Inner products for the heat map, mu of Assumption 1, and the share of pairs with the sign it asks for."""
     some = _spread(data, PAIRS_SIZE)
     units = some.X / np.linalg.norm(some.X, axis=1, keepdims=True)
     signed = (some.y[:, None] * units) @ (some.y[:, None] * units).T
     pairs = signed[np.triu_indices(some.n, 1)]
     shown = _spread(data, HEAT_MAP_SIZE)
-    return Correlations(
+    return ImageCorrelations(
         gram=(shown.X @ shown.X.T).astype(np.float32),
         num_first=int(np.sum(shown.y > 0)),
         mu=float(np.min(pairs)),

@@ -39,7 +39,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Branches:
+class RidgeBranches:
     """The solutions from one start, as (w_1, a) at the `times`.
 
     `stops` says whether the exact flow without a choice ends at a ridge, at `stop_time`; `stay` and `leave` are the
@@ -56,7 +56,7 @@ class Branches:
     residuals: FloatArray
 
 
-def compute(settings: Settings, workbench: Workbench) -> Branches:
+def compute(settings: Settings, workbench: Workbench) -> RidgeBranches:
     """The two branches of the exact flow, the closed form for every wait, and the residuals."""
     times = np.linspace(0.0, settings.horizon, settings.num_times)
     problem = TrainingProblem(load("min-uniqueness-failure"), SUMMED, Network([[0.0, 1.0]], [1.0]))
@@ -66,7 +66,7 @@ def compute(settings: Settings, workbench: Workbench) -> Branches:
         path = LeavingPath(wait)
         breaks = (wait, *(wait + t for t in (0.1, 0.3, 1.0, 2.0)))
         residuals.append(path_residual(path, settings.horizon, label=1.0, slope_at_zero=0.0, breaks=breaks))
-    return Branches(
+    return RidgeBranches(
         times=times,
         stops=undecided.outcome is Outcome.RIDGE,
         stop_time=undecided.time,
@@ -90,7 +90,7 @@ def _rests(times: FloatArray) -> FloatArray:
     return np.column_stack([np.zeros_like(times), np.ones_like(times)])
 
 
-def claims(settings: Settings, results: Branches) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: RidgeBranches) -> tuple[Claim, ...]:
     """Many solutions from one start."""
     return (
         Claim.equal(
@@ -127,7 +127,7 @@ def claims(settings: Settings, results: Branches) -> tuple[Claim, ...]:
     )
 
 
-def draw(settings: Settings, results: Branches, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: RidgeBranches, folder: Path) -> tuple[Path, ...]:
     """The plane with both branches, and w_1 over time for every wait."""
     from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.panels import Curve, Panel

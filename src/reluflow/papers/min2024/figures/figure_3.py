@@ -48,7 +48,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Speeds:
+class InwardSpeeds:
     """Speeds inwards over $|x_a|$ at boundaries of one set of samples, and its mu."""
 
     values: FloatArray
@@ -59,9 +59,9 @@ class Speeds:
 class BoundarySpeeds:
     """At all boundaries of the plane's points, and at random ones in R^d with and without Assumption 1."""
 
-    plane: Speeds
-    separable: Speeds
-    mixed: Speeds
+    plane: InwardSpeeds
+    separable: InwardSpeeds
+    mixed: InwardSpeeds
 
 
 def compute(settings: Settings, workbench: Workbench) -> BoundarySpeeds:
@@ -76,9 +76,9 @@ def compute(settings: Settings, workbench: Workbench) -> BoundarySpeeds:
         for data in (separable, mixed)
     )
     return BoundarySpeeds(
-        plane=Speeds(np.concatenate(edges), smallest_correlation(toy)),
-        separable=Speeds(with_it, smallest_correlation(separable)),
-        mixed=Speeds(without, smallest_correlation(mixed)),
+        plane=InwardSpeeds(np.concatenate(edges), smallest_correlation(toy)),
+        separable=InwardSpeeds(with_it, smallest_correlation(separable)),
+        mixed=InwardSpeeds(without, smallest_correlation(mixed)),
     )
 
 

@@ -37,7 +37,7 @@ from reluflow.papers.workbench import Workbench
 
 
 @dataclass(frozen=True, eq=False)
-class Timeline:
+class NeuronTimeline:
     """One neuron that is drawn.
 
     `start` is its activation pattern at the start and `end` the cone it ends in; `samples` change at `times` by Eq. (4)
@@ -60,7 +60,7 @@ class PatternChanges:
     """
 
     y: FloatArray
-    shown: tuple[Timeline, Timeline]
+    shown: tuple[NeuronTimeline, NeuronTimeline]
     num_changes: IntArray
     ends: IntArray
     wrong: int
@@ -84,7 +84,7 @@ def compute(settings: Settings, workbench: Workbench) -> PatternChanges:
     chosen = [_longest(ends, rows, PLUS), _longest(ends, rows, DEAD)]
     flow_times = _flow_times(settings, data, w[chosen])
     reaches, dies = (
-        Timeline(start[j], int(ends[j]), events.times[rows[j]], events.samples[rows[j]], flow)
+        NeuronTimeline(start[j], int(ends[j]), events.times[rows[j]], events.samples[rows[j]], flow)
         for j, flow in zip(chosen, flow_times, strict=True)
     )
     mu = smallest_correlation(data)

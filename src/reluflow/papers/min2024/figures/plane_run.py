@@ -56,7 +56,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class PlaneCourse:
     """What is drawn of one seed: curves over `iterations`, and neurons at the moments of the panels.
 
     `moment_w` and `moment_a` are those of descent, `flow_moment_w` those of the flow, a row for each moment.
@@ -72,7 +72,7 @@ class Course:
 
 
 @dataclass(frozen=True, eq=False)
-class Seed:
+class PlaneSeed:
     """What is measured of one seed; the arrays have an entry for each moment of the panels.
 
     Parameters
@@ -107,39 +107,39 @@ class Seed:
 
 
 @dataclass(frozen=True, eq=False)
-class SeedRun:
+class PlaneSeedRun:
     """One seed on one point set."""
 
-    course: Course
-    measured: Seed
+    course: PlaneCourse
+    measured: PlaneSeed
 
 
 @dataclass(frozen=True, eq=False)
 class PlaneRuns:
     """The course of the first seed, what is measured of each, and of each on the companion's points (if there are)."""
 
-    first: Course
-    seeds: tuple[Seed, ...]
-    companions: tuple[Seed, ...]
+    first: PlaneCourse
+    seeds: tuple[PlaneSeed, ...]
+    companions: tuple[PlaneSeed, ...]
 
 
 def compute(settings: Settings, workbench: Workbench) -> PlaneRuns:
     """Every seed by descent and by the flow; counts for all, pictures for the first."""
     names = [settings.dataset, *([settings.companion] if settings.companion else [])]
-    runs: dict[str, list[SeedRun]] = {name: [] for name in names}
+    runs: dict[str, list[PlaneSeedRun]] = {name: [] for name in names}
     for count, seed in enumerate(settings.seeds):
         for name in names:
             workbench.progress(count / len(settings.seeds), f"{name}, seed {seed}")
             keys = {"dataset": name, "moments": settings.moments, "lr": settings.lr, "rtol": settings.rtol}
             runs[name].append(
-                workbench.piece(f"{name}-{seed}", SeedRun, partial(one_seed, settings, name, seed), settings=keys)
+                workbench.piece(f"{name}-{seed}", PlaneSeedRun, partial(one_seed, settings, name, seed), settings=keys)
             )
     own = runs[settings.dataset]
     beside = runs[settings.companion] if settings.companion else []
     return PlaneRuns(own[0].course, tuple(run.measured for run in own), tuple(run.measured for run in beside))
 
 
-def one_seed(settings: Settings, name: str, seed: int) -> SeedRun:
+def one_seed(settings: Settings, name: str, seed: int) -> PlaneSeedRun:
     """Descent with the step size of the paper, and the flow of the same loss at the times lr k."""
     data, last = load(name), settings.moments[-1]
     problem = gaussian_problem(data, seed)
@@ -156,7 +156,7 @@ def one_seed(settings: Settings, name: str, seed: int) -> SeedRun:
     places = [kept.index(moment) for moment in settings.moments]
     networks = [run[place].network for place in places]
     cones = [cones_of_network(network, data) for network in networks]
-    course = Course(
+    course = PlaneCourse(
         iterations=np.array(kept),
         losses=losses,
         flow_losses=flow_losses,
@@ -165,7 +165,7 @@ def one_seed(settings: Settings, name: str, seed: int) -> SeedRun:
         moment_a=np.array([network.a for network in networks]),
         flow_moment_w=np.array([flow.snapshots[place].network.materialized().w for place in places]),
     )
-    measured = Seed(
+    measured = PlaneSeed(
         num_home=_counted(cone.is_home for cone in cones),
         num_dead=_counted(cone.is_dead for cone in cones),
         num_outside=_counted(cone.is_outside for cone in cones),
@@ -179,7 +179,7 @@ def one_seed(settings: Settings, name: str, seed: int) -> SeedRun:
         output_gap=float(np.max(np.abs(outputs - flow_outputs)) / np.max(np.abs(flow_outputs))),
         lag=_lag(course.iterations, losses, flow_losses),
     )
-    return SeedRun(course, measured)
+    return PlaneSeedRun(course, measured)
 
 
 def _counted(masks: Iterable[BoolArray]) -> IntArray:
