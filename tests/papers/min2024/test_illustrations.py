@@ -5,6 +5,8 @@ neurons), and the times of Figure 4 agree to 1e-9 %: the bounds 0.01 degrees and
 Figure 4, seeds 1 to 5 of samples in R^5: no change in the wrong sense, longest stay times n_a from 1.1 to 1.9.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -47,14 +49,16 @@ def judged(figure, results, words):
 
 
 def test_tampered_results_fail(results):
-    cones = results[2]["cones"].copy()
+    cones = results[2].cones.copy()
     cones[-1, 0] = 2
-    assert judged(figure_2.FIGURE, results[2] | {"cones": cones}, "positive neurons end in $S_+$ or") is False
-    assert judged(figure_1.FIGURE, results[1] | {"gap": 0.1}, "turns as Eq. (4)") is False
-    assert judged(figure_3.FIGURE, results[3] | {"separable": np.array([0.0])}, "random boundary") is False
-    late = results[4] | {"flow_times_0": 1.01 * results[4]["times_0"]}
-    assert judged(figure_4.FIGURE, late, "changes patterns when") is False
-    assert judged(figure_4.FIGURE, results[4] | {"wrong": 1}, "only lose negative") is False
+    assert judged(figure_2.FIGURE, replace(results[2], cones=cones), "positive neurons end in $S_+$ or") is False
+    assert judged(figure_1.FIGURE, replace(results[1], gap=0.1), "turns as Eq. (4)") is False
+    still = replace(results[3].separable, values=np.array([0.0]))
+    assert judged(figure_3.FIGURE, replace(results[3], separable=still), "random boundary") is False
+    first, second = results[4].shown
+    late = replace(first, flow_times=1.01 * first.times)
+    assert judged(figure_4.FIGURE, replace(results[4], shown=(late, second)), "changes patterns when") is False
+    assert judged(figure_4.FIGURE, replace(results[4], wrong=1), "only lose negative") is False
 
 
 def test_figure_2_leaves_the_other_cone_as_the_closed_form_says(results):
@@ -62,19 +66,20 @@ def test_figure_2_leaves_the_other_cone_as_the_closed_form_says(results):
     data = load("min-toy")
     minus = data.X[data.y < 0].sum(axis=0)
     middle = np.degrees(np.arctan2(minus[1], minus[0]))
-    start = results[2]["degrees"][0]
+    start = results[2].degrees[0]
     neuron = int(np.argmin(np.where(start < middle, middle - start, np.inf)))
-    inside = results[2]["cones"][:, neuron] == MINUS
+    inside = results[2].cones[:, neuron] == MINUS
     assert np.sum(inside) > 10
-    heights = np.log(np.tan(np.radians(middle - results[2]["degrees"][inside, neuron]) / 2))
-    expected = heights[0] + np.linalg.norm(minus) * results[2]["times"][inside]
+    heights = np.log(np.tan(np.radians(middle - results[2].degrees[inside, neuron]) / 2))
+    expected = heights[0] + np.linalg.norm(minus) * results[2].times[inside]
     np.testing.assert_allclose(heights, expected, atol=1e-6)
 
 
 def test_figure_4_shows_both_ends(results):
-    assert results[4]["shown_ends"].tolist() == [PLUS, DEAD]
-    assert len(results[4]["samples_0"]) == figure_4.FIGURE.quick.n
-    assert np.all(results[4]["y"][results[4]["samples_1"]] < 0)  # one that dies never sees a positive sample
+    reaches, dies = results[4].shown
+    assert (reaches.end, dies.end) == (PLUS, DEAD)
+    assert len(reaches.samples) == figure_4.FIGURE.quick.n
+    assert np.all(results[4].y[dies.samples] < 0)  # one that dies never sees a positive sample
 
 
 def test_boundary_cosine_of_two_samples():

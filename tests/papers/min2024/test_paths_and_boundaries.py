@@ -47,15 +47,15 @@ def test_claims_about_paths_hold_and_the_figure_is_drawn(module, paths, tmp_path
 def test_a_path_that_turns_back_is_noticed(paths):
     settings, results = paths
     longest = max(reaching(results), key=lambda j: len(path_of(results, j)))
-    nodes = results["nodes"].copy()
+    nodes = results.nodes.copy()
     nodes[longest, [1, 2]] = nodes[longest, [2, 1]]
-    forged = {**results, "nodes": nodes}
+    forged = replace(results, nodes=nodes)
     assert [c.holds for c in figure_14.claims(settings, forged)][:2] == [False, False]
 
 
 def test_a_neuron_slower_than_its_path_allows_is_noticed(paths):
     settings, results = paths
-    forged = {**results, "unit": 1e-3 * results["unit"] * 1e-3}
+    forged = replace(results, unit=1e-3 * results.unit * 1e-3)
     failing = [c.text for c in figure_15.claims(settings, forged) if c.holds is False]
     assert len(failing) == 1
     assert failing[0].startswith("a neuron reaches $S_+$ within the travel time of its path")
@@ -89,8 +89,8 @@ def test_claims_about_hyperplanes_hold_and_the_figure_is_drawn(module, tmp_path)
 def test_the_slide_is_the_mixture_of_the_two_sides_that_stays():
     """Filippov: v = s F_+ + (1 - s) F_- with v_1 = 0; the exact flow's w_2 moves at that speed."""
     settings, results = _made(figure_18.FIGURE)
-    data, times, path = samples(settings), results["times"], results["path"]
-    begin = int(np.searchsorted(times, results["met"], side="right")) + 1
+    data, times, path = samples(settings), results.times, results.path
+    begin = int(np.searchsorted(times, results.met, side="right")) + 1
     for k, (one, two) in list(enumerate(pairwise(path)))[begin::40]:
         middle = 0.5 * (one + two)
         off, on = (velocity(data, np.array([side, *middle[1:]])) for side in (-1e-12, 1e-12))
@@ -102,5 +102,5 @@ def test_the_slide_is_the_mixture_of_the_two_sides_that_stays():
 
 def test_a_flow_that_leaves_the_hyperplane_is_noticed():
     settings, results = _made(figure_18.FIGURE)
-    failing = [c.text for c in figure_18.claims(settings, {**results, "on_plane": 1e-3}) if c.holds is False]
+    failing = [c.text for c in figure_18.claims(settings, replace(results, on_plane=1e-3)) if c.holds is False]
     assert failing == ["and stays on it (largest $|w_1|$ afterwards)"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from reluflow.papers.claim import Claim
 from reluflow.papers.min2024.figures.paths_run import (
+    CountPaths,
     Edge,
     Node,
     Settings,
@@ -18,7 +19,6 @@ from reluflow.papers.min2024.figures.paths_run import (
     reaching,
     shown_neuron,
 )
-from reluflow.papers.store import Results
 
 
 def chosen_edges(path: list[Node], *, is_gain: bool) -> list[Edge]:
@@ -39,12 +39,12 @@ def _shortfalls(paths: list[list[Node]], plus: int, minus: int, *, is_gain: bool
     return outside, twice, quicker
 
 
-def correspondence_claims(*, is_gain: bool) -> Callable[[Settings, Results], tuple[Claim, ...]]:
+def correspondence_claims(*, is_gain: bool) -> Callable[[Settings, CountPaths], tuple[Claim, ...]]:
     """Judge the correspondence of one kind of edges, on real paths and on all there are."""
     kind = "gain a positive sample" if is_gain else "lose a negative sample"
 
-    def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
-        plus, minus = int(results["num_positive"]), int(results["num_negative"])
+    def claims(settings: Settings, results: CountPaths) -> tuple[Claim, ...]:
+        plus, minus = results.num_positive, results.num_negative
         real = [path_of(results, j) for j in reaching(results)]
         judged = []
         for words, paths in ((f"{len(real)} neurons", real), ("every path of single steps", all_paths(plus, minus))):
@@ -75,16 +75,16 @@ def correspondence_claims(*, is_gain: bool) -> Callable[[Settings, Results], tup
     return claims
 
 
-def drawer_of(name: str, *, is_gain: bool) -> Callable[[Settings, Results, Path], tuple[Path, ...]]:
+def drawer_of(name: str, *, is_gain: bool) -> Callable[[Settings, CountPaths, Path], tuple[Path, ...]]:
     """Draw the two paths of Figure 15 with an arrow from each edge to its partner."""
     kind = "gain a positive sample" if is_gain else "lose a negative sample"
 
-    def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+    def draw(settings: Settings, results: CountPaths, folder: Path) -> tuple[Path, ...]:
         from reluflow.viz.composed_figure import plot_parts
         from reluflow.viz.count_grid import CountGrid, GridPath
         from reluflow.viz.saving import save_figure
 
-        plus, minus = int(results["num_positive"]), int(results["num_negative"])
+        plus, minus = results.num_positive, results.num_negative
         path, longest = path_of(results, shown_neuron(results)), maximal_path(plus, minus)
         links = [(edge, partner(edge)) for edge in chosen_edges(path, is_gain=is_gain) if edge != partner(edge)]
         costs = [f"1/{sum(node)}" for node in path[:-1]]

@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
-from reluflow.papers.min2024.figures.digits_run import Settings, compute
-from reluflow.papers.store import Results
+from reluflow.papers.min2024.figures.digits_run import DigitsCourse, DigitsRun, Settings, compute
 
 # Descent lags behind the flow by an amount that is of first order in the step; for steps of the paper's size.
 COSINE_ROOM, LOSS_ROOM = 0.003, 0.01
 NOT_FITTED = "The paper shows no accuracy for these digits; at its size their loss is 0.19 at the end, and still falls."
 
 
-def at(results: Results, name: str, iteration: float) -> Any:
-    """A quantity, a number or an array, at the snapshot nearest to an iteration of the paper."""
-    return results[name][int(np.argmin(np.abs(results["iterations"] - iteration)))]
-
-
-def first_below(results: Results, share: float) -> float:
+def first_below(course: DigitsCourse, share: float) -> float:
     """The iteration at which the loss is first below a share of what it was at the start; inf if never."""
-    below = np.flatnonzero(results["losses"] < share * results["losses"][0])
-    return float(results["iterations"][below[0]]) if len(below) else float("inf")
+    below = np.flatnonzero(course.losses < share * course.losses[0])
+    return float(course.iterations[below[0]]) if len(below) else float("inf")
 
 
-def shared_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def shared_claims(settings: Settings, results: DigitsRun) -> tuple[Claim, ...]:
     """What Sec. 4 says of its digits and App. A.4 shows for others."""
     said = "Sec. 4" if settings.digits == (1, 0) else "App. A.4, its plots"
-    cosines, ranks = results["cosines"], results["stable_ranks"]
+    course, flow, images = results.descent.course, results.flow, results.correlations
+    cosines, ranks, norms = course.cosines, course.stable_ranks, course.squared_norms
     means = cosines[:, :, 0]
-    drop = first_below(results, 0.99)
+    drop = first_below(course, 0.99)
+    beside = np.searchsorted(course.iterations, flow.iterations)  # the snapshots of the descent at those of the flow
     not_fitted = NOT_FITTED if settings.digits == (3, 8) else ""
-    before = results["iterations"] < drop
+    before = course.iterations < drop
     best = np.max(np.min(means[before], axis=1))
     return (
         Claim.below(
@@ -54,7 +49,7 @@ def shared_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         Claim.below(
             r"and their norm has not grown until then ($\|W\|_2^2$ when the loss has lost 1 %, over that at the "
             r"end)",
-            at(results, "squared_norms", drop) / results["squared_norms"][-1],
+            norms[course.nearest(drop)] / norms[-1],
             0.05,
             source=said,
         ),
@@ -74,14 +69,14 @@ def shared_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         Claim(
             r"the centred images satisfy Assumption 1 nearly: most pairs have the sign it asks for, not all "
             r"(share, $\mu$)",
-            bool(results["right_signed"] > 0.5 and results["mu"] < 0.0),
-            (results["right_signed"], results["mu"]),
+            images.right_signed > 0.5 and images.mu < 0.0,
+            (images.right_signed, images.mu),
             "above 0.5, below 0",
             source=said,
         ),
         Claim.above(
             "the images are fitted in the end (share rightly classified)",
-            results["accuracy"],
+            results.descent.accuracy,
             0.95,
             finding=bool(not_fitted),
             why=not_fitted,
@@ -89,25 +84,20 @@ def shared_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.below(
             "descent follows the exact flow from the same neurons (largest difference of a mean cosine)",
-            np.max(np.abs(_beside(results, "cosines") - results["flow_cosines"])[:, :, 0]),
+            np.max(np.abs(cosines[beside] - flow.cosines)[:, :, 0]),
             COSINE_ROOM * settings.stride,
             source=OURS,
         ),
         Claim.below(
             "and of the loss, which starts at 1 (largest difference)",
-            np.max(np.abs(_beside(results, "losses") - results["flow_losses"])),
+            np.max(np.abs(course.losses[beside] - flow.losses)),
             LOSS_ROOM * settings.stride,
             source=OURS,
         ),
     )
 
 
-def _beside(results: Results, name: str) -> FloatArray:
-    """A quantity of the descent at the snapshots of the flow."""
-    return np.asarray(results[name][np.searchsorted(results["iterations"], results["flow_iterations"])])
-
-
-def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path, ...]:
+def draw_digits(settings: Settings, results: DigitsRun, path: Path) -> tuple[Path, ...]:
     """Heat map; alignment of V_+ and V_-; loss, norm and stable rank; mean neurons and mean images."""
     from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.heat_map import HeatMap
@@ -115,20 +105,22 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
     from reluflow.viz.panels import BLACK_DOT, Curve, Guide, Panel
     from reluflow.viz.saving import save_figure
 
-    def flow(values: FloatArray, label: str = "exact flow") -> Curve:
-        return Curve(results["flow_iterations"] / 1000.0, values, label, look=BLACK_DOT, kind="points")
+    course, flow = results.descent.course, results.flow
 
-    iterations, gram = results["iterations"] / 1000.0, results["gram"]
+    def dots(values: FloatArray, label: str = "exact flow") -> Curve:
+        return Curve(flow.iterations / 1000.0, values, label, look=BLACK_DOT, kind="points")
+
+    iterations, gram = course.iterations / 1000.0, results.correlations.gram
     positive, negative = settings.digits
-    first = int(results["num_first"])
+    first = results.correlations.num_first
     heat = HeatMap(
         r"data correlation $[\langle x_i, x_j\rangle]_{ij}$",
         gram,
         [(f"digit {positive}", first), (f"digit {negative}", len(gram) - first)],
     )
     images = ImageGrid(
-        f"neuron and data centres, iteration {int(results['iterations'][-1]):,}\n(middle grey is zero)",
-        results["images"][[0, 2, 1, 3]],
+        f"neuron and data centres, iteration {int(course.iterations[-1]):,}\n(middle grey is zero)",
+        results.descent.images[[0, 2, 1, 3]],
         [r"$\bar w_+$", r"$\bar x_+$", r"$\bar w_-$", r"$\bar x_-$"],
     )
     alignment = [
@@ -139,13 +131,13 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
             [
                 Curve(
                     iterations,
-                    results["cosines"][:, side, 0],
+                    course.cosines[:, side, 0],
                     f"{mean}; band: all neurons",
                     look=look,
-                    low=results["cosines"][:, side, 1],
-                    high=results["cosines"][:, side, 2],
+                    low=course.cosines[:, side, 1],
+                    high=course.cosines[:, side, 2],
                 ),
-                flow(results["flow_cosines"][:, side, 0], f"exact flow, {mean}"),
+                dots(flow.cosines[:, side, 0], f"exact flow, {mean}"),
             ],
             y_limits=(-0.15, 1.05),
             legend="lower right",
@@ -158,10 +150,10 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
         "iteration (thousands)",
         "",
         [
-            Curve(iterations, results["losses"], r"loss $\mathcal{L}$", look=0),
-            Curve(iterations, results["squared_norms"], r"$\|W\|_2^2$", look=4),
-            flow(results["flow_losses"]),
-            flow(results["flow_squared_norms"]),
+            Curve(iterations, course.losses, r"loss $\mathcal{L}$", look=0),
+            Curve(iterations, course.squared_norms, r"$\|W\|_2^2$", look=4),
+            dots(flow.losses),
+            dots(flow.squared_norms),
         ],
         legend="upper left",
     )
@@ -170,8 +162,8 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
         "iteration (thousands)",
         r"$\|W\|_F^2/\|W\|_2^2$",
         [
-            Curve(iterations, results["stable_ranks"], r"$\|W\|_F^2/\|W\|_2^2$", look=0),
-            flow(results["flow_stable_ranks"]),
+            Curve(iterations, course.stable_ranks, r"$\|W\|_F^2/\|W\|_2^2$", look=0),
+            dots(flow.stable_ranks),
         ],
         levels=[Guide(2.0, "2"), Guide(1.0, "1", look=2)],
         y_scale="log",
@@ -182,19 +174,19 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
     return (save_figure(plot_parts(parts, columns=3, part_size=(3.7, 3.0)), path),)
 
 
-def appendix_figure(key: str, about: str | None, digits: tuple[int, int]) -> PaperFigure[Settings, Results]:
+def appendix_figure(key: str, about: str | None, digits: tuple[int, int]) -> PaperFigure[Settings, DigitsRun]:
     """A figure of App. A.4: the plots of Figure 5 for other digits; the paper's text makes no numerical claim there."""
 
-    def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+    def claims(settings: Settings, results: DigitsRun) -> tuple[Claim, ...]:
         longer = Claim.above(
             "all this takes longer than for digits 0 and 1, whose loss is down by a tenth at some 2900 (iteration)",
-            first_below(results, 0.9),
+            first_below(results.descent.course, 0.9),
             3_600,
             source=OURS,
         )
         return (*shared_claims(settings, results), longer)
 
-    def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+    def draw(settings: Settings, results: DigitsRun, folder: Path) -> tuple[Path, ...]:
         return draw_digits(settings, results, folder / f"{key.partition('/')[2]}.png")
 
     quick = Settings(digits, size=400, source="bundled", stride=10)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.mnist import mnist_pair
 from reluflow.dynamics import AtTime, GradientDescent, TrainingProblem
@@ -28,7 +29,6 @@ from reluflow.papers.min2024.figures.section_4 import (
     squared_spectral_norm,
     stable_rank,
 )
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Progress, Workbench
 
 ITERATIONS = 15_000  # of the paper's step size, at which the neurons are shown as images
@@ -66,18 +66,93 @@ class Settings:
     rtol: float = 1e-5
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class DigitsCourse:
+    """What the plots show of descent or of the flow, at some iterations.
+
+    Parameters
+    ----------
+    iterations
+        Counted in steps of the paper.
+    cosines
+        What `alignment` gives, shape (iterations, 2, 3).
+    num_positive
+        Neurons with a > 0.
+    stable_ranks, squared_norms
+        Of the input weights, the latter squared spectral norms.
+    """
+
+    iterations: IntArray
+    losses: FloatArray
+    cosines: FloatArray
+    num_positive: IntArray
+    stable_ranks: FloatArray
+    squared_norms: FloatArray
+
+    def nearest(self, iteration: float) -> int:
+        """The place of the snapshot nearest to an iteration of the paper."""
+        return int(np.argmin(np.abs(self.iterations - iteration)))
+
+
+@dataclass(frozen=True, eq=False)
+class DigitsDescent:
+    """Descent and where it ends.
+
+    Parameters
+    ----------
+    course
+        At its snapshots.
+    images
+        Mean input weights of the neurons with a > 0 and of the others, mean images of the two digits; a row each.
+    accuracy
+        Share of the images rightly classified.
+    """
+
+    course: DigitsCourse
+    images: FloatArray
+    accuracy: float
+
+
+@dataclass(frozen=True, eq=False)
+class ImageCorrelations:
+    """Of images with each other.
+
+    Parameters
+    ----------
+    gram
+        Inner products of those in the heat map, of which the first `num_first` show the positive digit.
+    mu, right_signed
+        The constant of Assumption 1, and the share of `num_pairs` pairs with the sign it asks for.
+    """
+
+    gram: NDArray[np.float32]
+    num_first: int
+    mu: float
+    right_signed: float
+    num_pairs: int
+
+
+@dataclass(frozen=True, eq=False)
+class DigitsRun:
+    """Descent, the flow from the same neurons at some of its snapshots, and the images."""
+
+    descent: DigitsDescent
+    flow: DigitsCourse
+    correlations: ImageCorrelations
+
+
+def compute(settings: Settings, workbench: Workbench) -> DigitsRun:
     """Descent and the exact flow from the same neurons, measured at their snapshots."""
     data = images_of(settings.digits, settings.size, settings.source)
     problem = gaussian_problem(data, settings.seed)
-    return (
-        workbench.piece("descent", dict, lambda: _descend(settings, problem, workbench.stretch(0.0, 0.6)))
-        | workbench.piece("flow", dict, lambda: _flow(settings, problem, workbench.stretch(0.6, 1.0)))
-        | correlations(data)
+    return DigitsRun(
+        workbench.piece("descent", DigitsDescent, lambda: _descend(settings, problem, workbench.stretch(0.0, 0.6))),
+        workbench.piece("flow", DigitsCourse, lambda: _flow(settings, problem, workbench.stretch(0.6, 1.0))),
+        correlations(data),
     )
 
 
-def _descend(settings: Settings, problem: TrainingProblem, say: Progress) -> Results:
+def _descend(settings: Settings, problem: TrainingProblem, say: Progress) -> DigitsDescent:
     data = problem.dataset
     last = settings.iterations // settings.stride
     kept = np.unique(np.linspace(0, last, SNAPSHOTS + 1).astype(int))
@@ -85,22 +160,17 @@ def _descend(settings: Settings, problem: TrainingProblem, say: Progress) -> Res
     end = run[-1].network
     is_positive = end.a > 0
     positive, negative = class_sums(data)
-    return {
-        "iterations": settings.stride * kept,
-        **measures(run, data),
-        "images": np.array(
-            [
-                end.w[is_positive].mean(axis=0),
-                end.w[~is_positive].mean(axis=0),
-                positive / np.sum(data.y > 0),
-                negative / np.sum(data.y < 0),
-            ]
-        ),
-        "accuracy": float(np.mean(data.y * run[-1].outputs > 0)),
-    }
+    images = [
+        end.w[is_positive].mean(axis=0),
+        end.w[~is_positive].mean(axis=0),
+        positive / np.sum(data.y > 0),
+        negative / np.sum(data.y < 0),
+    ]
+    accuracy = float(np.mean(data.y * run[-1].outputs > 0))
+    return DigitsDescent(course_of(settings.stride * kept, run, data), np.array(images), accuracy)
 
 
-def _flow(settings: Settings, problem: TrainingProblem, say: Progress) -> Results:
+def _flow(settings: Settings, problem: TrainingProblem, say: Progress) -> DigitsCourse:
     """The flow at the times of some snapshots of the descent, whose iteration k is at time 2e-3 k."""
     last = settings.iterations // settings.stride
     every = SNAPSHOTS // FLOW_SNAPSHOTS
@@ -119,21 +189,21 @@ def _flow(settings: Settings, problem: TrainingProblem, say: Progress) -> Result
     )
     if run.outcome is not Outcome.HORIZON:
         raise BackendError(f"the exact flow ended early: {run.outcome}")
-    found = measures(run.snapshots, problem.dataset)
-    return {"flow_iterations": iterations[1:], **{f"flow_{name}": values for name, values in found.items()}}
+    return course_of(iterations[1:], run.snapshots, problem.dataset)
 
 
-def measures(run: Iterable[Snapshot], data: Dataset) -> Results:
+def course_of(iterations: IntArray, run: Iterable[Snapshot], data: Dataset) -> DigitsCourse:
     """What the plots show of each snapshot: the loss, the alignment, the stable rank, the squared spectral norm."""
     snapshots = tuple(run)
     networks = [snapshot.network.materialized() for snapshot in snapshots]
-    return {
-        "losses": np.array([snapshot.loss for snapshot in snapshots]),
-        "cosines": np.array([alignment(network, data) for network in networks]),
-        "num_positive": np.array([int(np.sum(network.a > 0)) for network in networks]),
-        "stable_ranks": np.array([stable_rank(network.w) for network in networks]),
-        "squared_norms": np.array([squared_spectral_norm(network.w) for network in networks]),
-    }
+    return DigitsCourse(
+        iterations=iterations,
+        losses=np.array([snapshot.loss for snapshot in snapshots]),
+        cosines=np.array([alignment(network, data) for network in networks]),
+        num_positive=np.array([int(np.sum(network.a > 0)) for network in networks]),
+        stable_ranks=np.array([stable_rank(network.w) for network in networks]),
+        squared_norms=np.array([squared_spectral_norm(network.w) for network in networks]),
+    )
 
 
 def images_of(digits: tuple[int, int], size: int | None, source: Literal["bundled", "full"]) -> Dataset:
@@ -154,20 +224,20 @@ def alignment(network: Network, data: Dataset) -> FloatArray:
     return np.array(rows)
 
 
-def correlations(data: Dataset) -> Results:
+def correlations(data: Dataset) -> ImageCorrelations:
     """Inner products for the heat map, mu of Assumption 1, and the share of pairs with the sign it asks for."""
     some = _spread(data, PAIRS_SIZE)
     units = some.X / np.linalg.norm(some.X, axis=1, keepdims=True)
     signed = (some.y[:, None] * units) @ (some.y[:, None] * units).T
     pairs = signed[np.triu_indices(some.n, 1)]
     shown = _spread(data, HEAT_MAP_SIZE)
-    return {
-        "gram": (shown.X @ shown.X.T).astype(np.float32),
-        "num_first": int(np.sum(shown.y > 0)),
-        "mu": float(np.min(pairs)),
-        "right_signed": float(np.mean(pairs > 0)),
-        "num_pairs": len(pairs),
-    }
+    return ImageCorrelations(
+        gram=(shown.X @ shown.X.T).astype(np.float32),
+        num_first=int(np.sum(shown.y > 0)),
+        mu=float(np.min(pairs)),
+        right_signed=float(np.mean(pairs > 0)),
+        num_pairs=len(pairs),
+    )
 
 
 def _spread(data: Dataset, size: int) -> Dataset:

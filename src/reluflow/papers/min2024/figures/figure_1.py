@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
@@ -28,7 +29,6 @@ from reluflow.papers.min2024.figures.section_4 import (
     smallest_correlation,
     turning,
 )
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Workbench
 
 DATA = Dataset(
@@ -49,29 +49,48 @@ class Settings:
     scale: float = SCALE
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class TurningNeurons:
+    """A positive and a negative neuron from the same direction, at several times.
+
+    `limit` and `flow` are their directions by Eq. (4) and by the exact flow, shape (times, 2, 2), `gap` the largest
+    angle between the two; `cosines` those of the flow with `x_a`, a row for each neuron; `velocity` is that of the
+    positive neuron's direction at the start.
+    """
+
+    times: FloatArray
+    limit: FloatArray
+    flow: FloatArray
+    gap: float
+    x_a: FloatArray
+    velocity: FloatArray
+    cosines: FloatArray
+    mu: float
+
+
+def compute(settings: Settings, workbench: Workbench) -> TurningNeurons:
     """A positive and a negative neuron from the same direction."""
     times = np.linspace(0.0, settings.horizon, settings.num_times)
     w = np.repeat(NEURON, 2, axis=0)
     run = directions_over_time(DATA, w, np.array([1.0, -1.0]), times, scale=settings.scale)
     x_a = pull(NEURON, DATA)[0]
-    return {
-        "times": times,
-        "limit": run.limit,
-        "flow": run.flow,
-        "gap": run.largest_angle(),
-        "x_a": x_a,
-        "velocity": turning(NEURON, DATA)[0],
-        "cosines": np.array([cosines(run.flow[:, j], x_a) for j in (0, 1)]),
-        "mu": smallest_correlation(DATA),
-    }
+    return TurningNeurons(
+        times=times,
+        limit=run.limit,
+        flow=run.flow,
+        gap=run.largest_angle(),
+        x_a=x_a,
+        velocity=turning(NEURON, DATA)[0],
+        cosines=np.array([cosines(run.flow[:, j], x_a) for j in (0, 1)]),
+        mu=smallest_correlation(DATA),
+    )
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: TurningNeurons) -> tuple[Claim, ...]:
     """What the caption says."""
-    difference = np.max(np.abs(results["x_a"] - (DATA.X[0] - DATA.X[1])))
+    difference = np.max(np.abs(results.x_a - (DATA.X[0] - DATA.X[1])))
     quarter = settings.num_times // 4
-    rates = np.gradient(results["cosines"], results["times"], axis=1)[:, :quarter]  # per unit of time
+    rates = np.gradient(results.cosines, results.times, axis=1)[:, :quarter]  # per unit of time
     return (
         Claim.below(
             "$x_1$ and $x_2$ activate the neuron, so that $x_a(w) = x_1 - x_2$ (difference)",
@@ -94,14 +113,14 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         Claim.below(
             f"at scale {settings.scale:g} the exact flow turns as Eq. (4) says up to $t$ = {settings.horizon:g} "
             f"(largest angle between them, degrees)",
-            results["gap"],
+            results.gap,
             0.01,
             source=OURS,
         ),
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: TurningNeurons, folder: Path) -> tuple[Path, ...]:
     """The sketch with computed vectors, and the angles over time."""
     from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.panels import Curve, Guide, Panel
@@ -112,10 +131,10 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     arrows = [
         *samples_as_arrows(DATA.X, DATA.y),
         Arrow(w, "$w_j$", "neuron"),
-        Arrow(results["x_a"], "$x_a(w_j)$", "pull"),
-        Arrow(w + 0.35 * results["velocity"], "", "velocity", start=w),
+        Arrow(results.x_a, "$x_a(w_j)$", "pull"),
+        Arrow(w + 0.35 * results.velocity, "", "velocity", start=w),
     ]
-    path = on_circle(degrees_of(results["flow"][:, 0]), 0.72)
+    path = on_circle(degrees_of(results.flow[:, 0]), 0.72)
     plane = VectorPlane(
         r"$\frac{d}{dt}\,w_j/\|w_j\|$ (arrow at $w_j$) points to $x_a=x_1-x_2$",
         2.3,
@@ -124,8 +143,8 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         lines=[("", [w[1], -w[0]])],
         paths=[("arc: direction of $w_j$, exact flow", path, "velocity")],
     )
-    times = results["times"]
-    flow, limit = (degrees_of(results[name]) for name in ("flow", "limit"))
+    times = results.times
+    flow, limit = (degrees_of(directions) for directions in (results.flow, results.limit))
     angles = Panel(
         "angle of a neuron",
         r"time $t$",
@@ -136,7 +155,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             Curve(times[::4], limit[::4, 0], "Eq. (4)", look=7, kind="points"),
             Curve(times[::4], limit[::4, 1], "Eq. (4)", look=7, kind="points"),
         ],
-        levels=[Guide(float(degrees_of(results["x_a"])), "angle of $x_a(w_j)$ at the start")],
+        levels=[Guide(float(degrees_of(results.x_a)), "angle of $x_a(w_j)$ at the start")],
         legend="below",
     )
     parts: list[Part] = [plane, Curves(angles)]

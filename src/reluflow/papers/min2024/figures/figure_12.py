@@ -17,13 +17,12 @@ import numpy as np
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.two_phase_figure import draw_two_phases
-from reluflow.papers.min2024.figures.two_phase_run import Settings, compute, longest_early_phase
-from reluflow.papers.store import Results
+from reluflow.papers.min2024.figures.two_phase_run import Settings, TwoPhases, compute, longest_early_phase
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: TwoPhases) -> tuple[Claim, ...]:
     """Two phases: an interval in which only directions change, and the growth after it."""
-    epochs, norms, turns = results["epochs"], results["norm_changes"], results["direction_changes"]
+    epochs, norms, turns = results.epochs, results.norm_changes, results.direction_changes
     turned, grown = int(np.argmax(turns)), int(np.argmax(norms))
     return (
         Claim.above(
@@ -47,14 +46,14 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.below(
             "the loss decreases in the second phase (at the end over the start)",
-            results["losses"][-1] / results["losses"][0],
+            results.losses[-1] / results.losses[0],
             0.2,
             source="Fig. 12, caption: “loss starts to decrease”",
         ),
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: TwoPhases, folder: Path) -> tuple[Path, ...]:
     """Loss, change of norms, change of directions."""
     return draw_two_phases(results, folder / "fig12.png", title="both layers trained")
 

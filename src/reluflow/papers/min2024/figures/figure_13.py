@@ -16,13 +16,12 @@ import numpy as np
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.two_phase_figure import draw_two_phases
-from reluflow.papers.min2024.figures.two_phase_run import Settings, compute, longest_early_phase
-from reluflow.papers.store import Results
+from reluflow.papers.min2024.figures.two_phase_run import Settings, TwoPhases, compute, longest_early_phase
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: TwoPhases) -> tuple[Claim, ...]:
     """No interval in which only directions change."""
-    epochs, norms = results["epochs"], results["norm_changes"]
+    epochs, norms = results.epochs, results.norm_changes
     return (
         Claim.below(
             "there is no early phase in which only directions change (epochs in a row with more than 10 % of the "
@@ -34,20 +33,20 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         Claim.below("norms change most at once (at epoch)", int(epochs[np.argmax(norms)]), 1, source=OURS),
         Claim.below(
             "the loss falls in the first epoch (at its end over the start)",
-            results["losses"][np.flatnonzero(epochs == 1)[0]] / results["losses"][0],
+            results.losses[np.flatnonzero(epochs == 1)[0]] / results.losses[0],
             0.5,
             source=OURS,
         ),
         Claim.below(
             "this scheme too achieves a small training loss (at the end over the start)",
-            results["losses"][-1] / results["losses"][0],
+            results.losses[-1] / results.losses[0],
             0.05,
             source="Sec. 4, comparison with other schemes",
         ),
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: TwoPhases, folder: Path) -> tuple[Path, ...]:
     """Loss, change of norms, change of directions."""
     return draw_two_phases(results, folder / "fig13.png", title="first layer only", is_steep=True)
 

@@ -15,15 +15,14 @@ from pathlib import Path
 
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
-from reluflow.papers.min2024.figures.paths_run import Settings, compute, path_of, reaching, shown_neuron
-from reluflow.papers.store import Results
+from reluflow.papers.min2024.figures.paths_run import CountPaths, Settings, compute, path_of, reaching, shown_neuron
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: CountPaths) -> tuple[Claim, ...]:
     """The four conditions on a path (the second is printed with both inequalities reversed, erratum E6)."""
-    neurons = range(len(results["nodes"]))
+    neurons = range(len(results.nodes))
     paths = [path_of(results, j) for j in neurons]
-    goal = (int(results["num_positive"]), 0)
+    goal = (results.num_positive, 0)
     backwards = sum(
         not (p_1 >= p_0 and m_1 <= m_0 and (p_1, m_1) != (p_0, m_0))
         for path in paths
@@ -59,14 +58,14 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: CountPaths, folder: Path) -> tuple[Path, ...]:
     """The grid, the longest path with its times, and the other paths behind."""
     from reluflow.viz.composed_figure import plot_parts
     from reluflow.viz.count_grid import CountGrid, GridPath
     from reluflow.viz.saving import save_figure
 
     shown = shown_neuron(results)
-    path, times = path_of(results, shown), results["times"][shown]
+    path, times = path_of(results, shown), results.times[shown]
     words = [f"{time:.2f}" for time in times[1 : len(path)]]
     behind = [j for j in reaching(results) if j != shown]
     others = [
@@ -75,9 +74,9 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     ]
     grid = CountGrid(
         f"a path of length {len(path) - 1}, with the time of every step",
-        int(results["num_positive"]),
-        int(results["num_negative"]),
-        [*others, GridPath(path, f"one of {len(results['nodes'])} neurons", 1, words)],
+        results.num_positive,
+        results.num_negative,
+        [*others, GridPath(path, f"one of {len(results.nodes)} neurons", 1, words)],
     )
     return (save_figure(plot_parts([grid], columns=1, part_size=(5.2, 4.6)), folder / "fig14.png"),)
 

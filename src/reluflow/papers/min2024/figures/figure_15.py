@@ -16,6 +16,7 @@ import numpy as np
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.paths_run import (
+    CountPaths,
     Settings,
     all_paths,
     compute,
@@ -26,15 +27,14 @@ from reluflow.papers.min2024.figures.paths_run import (
     travel,
 )
 from reluflow.papers.min2024.theorems.constants import path_length
-from reluflow.papers.store import Results
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: CountPaths) -> tuple[Claim, ...]:
     """The chain of inequalities at the end of App. C.2."""
-    plus, minus, unit = int(results["num_positive"]), int(results["num_negative"]), float(results["unit"])
+    plus, minus, unit = results.num_positive, results.num_negative, results.unit
     chosen = reaching(results)
     own = np.array([unit * travel(path_of(results, j)) for j in chosen])
-    settled = np.array([float(np.nanmax(results["times"][j])) for j in chosen])
+    settled = np.array([float(np.nanmax(results.times[j])) for j in chosen])
     longest = unit * travel(maximal_path(plus, minus))
     every = all_paths(plus, minus)
     return (
@@ -79,18 +79,18 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: CountPaths, folder: Path) -> tuple[Path, ...]:
     """The two paths, and how their travel times add up beside the real times."""
     from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.count_grid import CountGrid, GridPath
     from reluflow.viz.panels import Curve, Panel
     from reluflow.viz.saving import save_figure
 
-    plus, minus, unit = int(results["num_positive"]), int(results["num_negative"]), float(results["unit"])
+    plus, minus, unit = results.num_positive, results.num_negative, results.unit
     shown = shown_neuron(results)
     path, longest = path_of(results, shown), maximal_path(plus, minus)
     sums = [unit * np.cumsum([0.0, *(1.0 / sum(node) for node in nodes[:-1])]) for nodes in (path, longest)]
-    times = results["times"][shown][: len(path)]
+    times = results.times[shown][: len(path)]
     parts: list[Part] = [
         CountGrid(
             "a path and the maximal path",

@@ -17,34 +17,33 @@ import numpy as np
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.hyperplane_figure import draw_hyperplane
-from reluflow.papers.min2024.figures.hyperplane_run import Settings, compute
-from reluflow.papers.store import Results
+from reluflow.papers.min2024.figures.hyperplane_run import MeetingHyperplane, Settings, compute
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: MeetingHyperplane) -> tuple[Claim, ...]:
     """What the caption says, and what Filippov's solution does instead."""
-    below, above = results["sides"]
-    rate = np.polyfit(np.log(settings.steps), np.log(results["crossings"]), 1)[0]
-    order = np.polyfit(np.log(settings.steps), np.log(results["distances"]), 1)[0]
+    rate = np.polyfit(np.log(settings.steps), np.log(results.crossings), 1)[0]
+    order = np.polyfit(np.log(settings.steps), np.log(results.distances), 1)[0]
     return (
-        Claim.below(r"the samples do not satisfy Assumption 1 ($\mu$)", results["mu"], 0.0, source="Fig. 18, caption"),
+        Claim.below(r"the samples do not satisfy Assumption 1 ($\mu$)", results.mu, 0.0, source="Fig. 18, caption"),
         Claim.above(
-            "on the inactive side the neuron is pushed towards the hyperplane (speed)", below, 0.05, source="Fig. 18"
+            "on the inactive side the neuron is pushed towards the hyperplane (speed)",
+            results.speed_inactive,
+            0.05,
+            source="Fig. 18",
         ),
-        Claim.below("and so on the active side (speed)", above, -0.05, source="Fig. 18"),
+        Claim.below("and so on the active side (speed)", results.speed_active, -0.05, source="Fig. 18"),
         Claim.above(
             r"with $\sigma'(0) = 0$ the field on the hyperplane points off it, so that staying is no Caratheodory "
             r"solution (speed)",
-            results["slide"][0],
+            results.slide[0],
             0.05,
             source=OURS,
         ),
-        Claim.equal(
-            "the exact flow begins to slide where it meets it (slides)", int(results["kinds"][0]), 1, source=OURS
-        ),
+        Claim.equal("the exact flow begins to slide where it meets it (slides)", results.num_slides, 1, source=OURS),
         Claim.below(
             "and stays on it (largest $|w_1|$ afterwards)",
-            results["on_plane"],
+            results.on_plane,
             1e-12,
             source="Fig. 18, caption: “forced to stay”",
         ),
@@ -59,7 +58,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: MeetingHyperplane, folder: Path) -> tuple[Path, ...]:
     """Field, slide and zigzag."""
     return draw_hyperplane(settings, results, folder / "fig18.png", "no Caratheodory solution: it slides")
 

@@ -17,38 +17,36 @@ import numpy as np
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.hyperplane_figure import draw_hyperplane
-from reluflow.papers.min2024.figures.hyperplane_run import Settings, compute, samples, velocity
-from reluflow.papers.store import Results
+from reluflow.papers.min2024.figures.hyperplane_run import MeetingHyperplane, Settings, compute, samples, velocity
 
 
-def _residual(settings: Settings, results: Results) -> float:
+def _residual(settings: Settings, results: MeetingHyperplane) -> float:
     """|theta(T) - theta(0) - int F| by the trapezoidal rule on the pieces before and after the crossing."""
-    data, times, path = samples(settings), results["times"], results["path"]
+    data, times, path = samples(settings), results.times, results.path
     fields = np.array([velocity(data, state) for state in path])
-    begin = int(np.searchsorted(times, results["met"], side="right"))
+    begin = int(np.searchsorted(times, results.met, side="right"))
     total = np.zeros(3)
     for piece in (slice(0, begin), slice(begin, None)):
         total += np.trapezoid(fields[piece], times[piece], axis=0)
     step = times[begin] - times[begin - 1]
-    share = (results["met"] - times[begin - 1]) / step
+    share = (results.met - times[begin - 1]) / step
     total += step * (share * fields[begin - 1] + (1.0 - share) * fields[begin])
     return float(np.linalg.norm(path[-1] - path[0] - total))
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: MeetingHyperplane) -> tuple[Claim, ...]:
     """(46) on both sides, one crossing, and the integral equation."""
-    below, above = results["sides"]
-    order = np.polyfit(np.log(settings.steps), np.log(results["distances"]), 1)[0]
+    order = np.polyfit(np.log(settings.steps), np.log(results.distances), 1)[0]
     return (
-        Claim.above(r"the samples satisfy Assumption 1 ($\mu$)", results["mu"], 0.1, source="Fig. 19"),
+        Claim.above(r"the samples satisfy Assumption 1 ($\mu$)", results.mu, 0.1, source="Fig. 19"),
         Claim.below(
             "on both sides the neuron is pushed off the negative sample (larger speed)",
-            max(below, above),
+            max(results.speed_inactive, results.speed_active),
             -0.05,
             source="Fig. 19, Eq. (46)",
         ),
-        Claim.equal("the exact flow crosses the hyperplane once (crossings)", int(results["kinds"][1]), 1, source=OURS),
-        Claim.equal("and never slides (slides)", int(results["kinds"][0]), 0, source="Fig. 19"),
+        Claim.equal("the exact flow crosses the hyperplane once (crossings)", results.num_crossings, 1, source=OURS),
+        Claim.equal("and never slides (slides)", results.num_slides, 0, source="Fig. 19"),
         Claim.below(
             "it is a Caratheodory solution (residual of the integral equation, trapezoidal rule)",
             _residual(settings, results),
@@ -56,13 +54,13 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             source="Fig. 19",
         ),
         Claim.equal(
-            "Euler's method crosses once at every step size (most)", int(np.max(results["crossings"])), 1, source=OURS
+            "Euler's method crosses once at every step size (most)", int(np.max(results.crossings)), 1, source=OURS
         ),
         Claim.above("and tends to it (order in the step)", order, 0.8, source=OURS),
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: MeetingHyperplane, folder: Path) -> tuple[Path, ...]:
     """Field and crossing."""
     return draw_hyperplane(settings, results, folder / "fig19.png", "a Caratheodory solution: it crosses")
 

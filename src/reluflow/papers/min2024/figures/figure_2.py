@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.data.registry import load
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
@@ -32,7 +32,6 @@ from reluflow.papers.min2024.figures.section_4 import (
     turning,
 )
 from reluflow.papers.min2024.theorems.moving_neurons import DEAD, MINUS, PLUS, cones_of
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -52,7 +51,25 @@ class Settings:
     scale: float = 1e-9
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class LeavingNeurons:
+    """Positive neurons under the exact flow.
+
+    `degrees` are the angles of their directions and `cones` where they stand, a row for each time; `gap` is the largest
+    angle to Eq. (4), `has_positive` whether some positive sample activates them at the start, `cosines` those with
+    $x_+$ at the end.
+    """
+
+    times: FloatArray
+    degrees: FloatArray
+    cones: IntArray
+    gap: float
+    has_positive: BoolArray
+    cosines: FloatArray
+    mu: float
+
+
+def compute(settings: Settings, workbench: Workbench) -> LeavingNeurons:
     """Positive neurons from evenly spread directions, none within 0.4 degrees of x_-, which Assumption 2 excludes."""
     data = load(DATASET)
     start = on_circle(np.arange(settings.num_neurons) * 360.0 / settings.num_neurons + 180.0 / settings.num_neurons)
@@ -63,26 +80,26 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     # A dead neuron stands on the boundary to within rounding, which side it is on is no information.
     is_dead = np.all(run.flow @ data.X.T < 1e-9, axis=2)
     cones[is_dead] = DEAD
-    return {
-        "times": times,
-        "degrees": degrees_of(run.flow),
-        "cones": cones,
-        "gap": run.largest_angle(),
-        "has_positive": np.any(active[0][:, data.y > 0], axis=1),
-        "cosines": cosines(run.flow[-1], class_sums(data)[0]),
-        "mu": smallest_correlation(data),
-    }
+    return LeavingNeurons(
+        times=times,
+        degrees=degrees_of(run.flow),
+        cones=cones,
+        gap=run.largest_angle(),
+        has_positive=np.any(active[0][:, data.y > 0], axis=1),
+        cosines=cosines(run.flow[-1], class_sums(data)[0]),
+        mu=smallest_correlation(data),
+    )
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: LeavingNeurons) -> tuple[Claim, ...]:
     """Theorem 1, part 1, and the three arrows of the sketch."""
-    first, last = results["cones"][0], results["cones"][-1]
+    first, last = results.cones[0], results.cones[-1]
     from_other = first == MINUS
     in_own = last == PLUS
-    steps = np.diff(results["cones"], axis=0) != 0
-    left_trap = steps & ((results["cones"][:-1] == PLUS) | (results["cones"][:-1] == DEAD))
+    steps = np.diff(results.cones, axis=0) != 0
+    left_trap = steps & ((results.cones[:-1] == PLUS) | (results.cones[:-1] == DEAD))
     return (
-        Claim.above(r"the data satisfy Assumption 1 ($\mu$)", results["mu"], 0.0, source=OURS),
+        Claim.above(r"the data satisfy Assumption 1 ($\mu$)", results.mu, 0.0, source=OURS),
         Claim.equal(
             f"(1) each of the {int(np.sum(from_other))} positive neurons that start in $S_-$ escapes it (left there)",
             int(np.sum(from_other & (last == MINUS))),
@@ -109,7 +126,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.equal(
             "one that some positive sample activates at the start ends in $S_+$ (exceptions)",
-            int(np.sum(results["has_positive"] & ~in_own)),
+            int(np.sum(results.has_positive & ~in_own)),
             0,
             source="Theorem 1",
         ),
@@ -121,21 +138,21 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.above(
             "in $S_+$ neurons are attracted by $x_+$ (smallest cosine at the end)",
-            np.min(results["cosines"][in_own]),
+            np.min(results.cosines[in_own]),
             0.99,
             source="Fig. 2, caption (3)",
         ),
         Claim.below(
             f"at scale {settings.scale:g} the exact flow turns as Eq. (4) says up to $t$ = {settings.horizon:g} "
             f"(largest angle between them, degrees)",
-            results["gap"],
+            results.gap,
             0.01,
             source=OURS,
         ),
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: LeavingNeurons, folder: Path) -> tuple[Path, ...]:
     """Cones, field and three paths; the angles of all neurons over time."""
     from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.panels import Curve, Panel
@@ -156,8 +173,8 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     ]
     paths: list[tuple[str, FloatArray, Role]] = []
     for neuron, name in _examples(results):
-        angles = np.unwrap(results["degrees"][:, neuron], period=360.0)
-        radii = 2.0 + 0.4 * results["times"] / settings.horizon
+        angles = np.unwrap(results.degrees[:, neuron], period=360.0)
+        radii = 2.0 + 0.4 * results.times / settings.horizon
         paths.append((name, on_circle(angles, radii), "velocity" if "dead" in name else "pull"))
     plane = VectorPlane(
         "cones, direction field of Eq. (4), two neurons",
@@ -166,14 +183,14 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         [Sector(*sector) for sector in cone_sectors(data)],
         paths=paths,
     )
-    last = results["cones"][-1]
+    last = results.cones[-1]
     curves = []
     for neuron in range(0, settings.num_neurons, max(1, settings.num_neurons // 36)):
-        angles = np.unwrap(results["degrees"][:, neuron], period=360.0)
+        angles = np.unwrap(results.degrees[:, neuron], period=360.0)
         is_dead = last[neuron] == DEAD
         name = r"ends in $S_{\mathrm{dead}}$" if is_dead else "ends in $S_+$"
         shift = 360.0 * np.floor((angles[0] + 90.0) / 360.0)  # the cut is an edge of S_dead, so that it is in one piece
-        curves.append(Curve(results["times"], angles - shift, name, look=3 if is_dead else 2))
+        curves.append(Curve(results.times, angles - shift, name, look=3 if is_dead else 2))
     panel = Panel(
         "positive neurons over time",
         "time $t$",
@@ -185,15 +202,15 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     return (save_figure(plot_parts(parts, columns=2, part_size=(4.2, 4.2)), folder / "fig2.png"),)
 
 
-def _examples(results: Results) -> list[tuple[int, str]]:
+def _examples(results: LeavingNeurons) -> list[tuple[int, str]]:
     """Of the neurons that start in S_-, the one nearest to x_- that ends in S_dead and the one that ends in S_+."""
-    first, last = results["cones"][0], results["cones"][-1]
+    first, last = results.cones[0], results.cones[-1]
     middle = degrees_of(class_sums(load(DATASET))[1])
     found = []
     for end, name in ((DEAD, "(1), (2): out of $S_-$, then dead"), (PLUS, "(1), (3): out of $S_-$, then into $S_+$")):
         chosen = np.flatnonzero((first == MINUS) & (last == end))
         if len(chosen):
-            away = np.abs((results["degrees"][0, chosen] - middle + 180.0) % 360.0 - 180.0)
+            away = np.abs((results.degrees[0, chosen] - middle + 180.0) % 360.0 - 180.0)
             found.append((int(chosen[np.argmin(away)]), name))
     return found
 

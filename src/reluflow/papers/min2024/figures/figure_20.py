@@ -25,7 +25,6 @@ from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.section_4 import SUMMED
 from reluflow.papers.min2024.theorems.counterexamples import euler_path, path_residual
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Workbench
 
 POLICIES: tuple[Ridge, ...] = ("stop", "stay", "positive", "negative")
@@ -41,7 +40,23 @@ class Settings:
     num_times: int = 21
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class StayingNeuron:
+    """What becomes of the neuron.
+
+    `euler` has the first coordinates of Euler's path for each step; `residual` and `residual_zero` say by how much
+    staying misses its integral equation at each of the `times`, with the slope of the settings and with 0; `moved` has
+    the largest move of the exact flow under each policy.
+    """
+
+    times: FloatArray
+    moved: FloatArray
+    euler: tuple[FloatArray, ...]
+    residual: FloatArray
+    residual_zero: FloatArray
+
+
+def compute(settings: Settings, workbench: Workbench) -> StayingNeuron:
     """Euler's paths, the residual of their limit, and the exact flow under every policy."""
     times = np.linspace(0.0, settings.horizon, settings.num_times)
     problem = TrainingProblem(load("min-existence-failure"), SUMMED, Network([[0.0, 1.0]], [1.0]))
@@ -50,17 +65,15 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
         run = train(problem, EventDrivenFlow(ridge=ridge), times=times, until=AtTime(settings.horizon))
         w = np.array([np.exp(s.network.log_scale) * s.network.w[0] for s in run.snapshots])
         moved.append(float(np.max(np.abs(w - [0.0, 1.0]))) if len(w) == len(times) else np.inf)
-    paths = {
-        f"euler_{k}": euler_path(
-            label=-1.0, slope_at_zero=settings.slope, step=step, num_steps=round(settings.horizon / step)
-        )
-        for k, step in enumerate(settings.steps)
-    }
-    residuals = {
-        name: np.array([path_residual(_rests, t, label=-1.0, slope_at_zero=slope) if t > 0.0 else 0.0 for t in times])
-        for name, slope in (("residual", settings.slope), ("residual_zero", 0.0))
-    }
-    return {"times": times, "moved": np.array(moved), **paths, **residuals}
+    paths = tuple(
+        euler_path(label=-1.0, slope_at_zero=settings.slope, step=step, num_steps=round(settings.horizon / step))
+        for step in settings.steps
+    )
+    residual, residual_zero = (
+        np.array([path_residual(_rests, t, label=-1.0, slope_at_zero=slope) if t > 0.0 else 0.0 for t in times])
+        for slope in (settings.slope, 0.0)
+    )
+    return StayingNeuron(times, np.array(moved), paths, residual, residual_zero)
 
 
 def _rests(times: FloatArray) -> FloatArray:
@@ -68,10 +81,10 @@ def _rests(times: FloatArray) -> FloatArray:
     return np.column_stack([np.zeros_like(times), np.ones_like(times)])
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: StayingNeuron) -> tuple[Claim, ...]:
     """It cannot stay, it cannot leave; with sigma'(0) = 0 it stays."""
-    last = [float(results[f"euler_{k}"][-1]) for k in range(len(settings.steps))]
-    stops = max(float(np.max(np.abs(np.diff(results[f"euler_{k}"][1:])))) for k in range(len(settings.steps)))
+    last = [float(path[-1]) for path in results.euler]
+    stops = max(float(np.max(np.abs(np.diff(path[1:])))) for path in results.euler)
     fit = np.polyfit(settings.steps, last, 1)
     return (
         Claim.below(
@@ -93,24 +106,24 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         Claim.near(
             rf"and staying is no solution: it misses the integral equation by $\sigma'(0) t$ (at $t$ = "
             rf"{settings.horizon:g})",
-            results["residual"][-1],
+            results.residual[-1],
             settings.slope * settings.horizon,
             atol=1e-9,
             source="Fig. 20, caption",
         ),
         Claim.below(
-            r"with $\sigma'(0) = 0$ it is one (largest residual)", np.max(results["residual_zero"]), 1e-12, source=OURS
+            r"with $\sigma'(0) = 0$ it is one (largest residual)", np.max(results.residual_zero), 1e-12, source=OURS
         ),
         Claim.below(
             f"and the exact flow stays under each of {len(POLICIES)} policies at ridges (largest move)",
-            np.max(results["moved"]),
+            np.max(results.moved),
             1e-12,
             source=OURS,
         ),
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: StayingNeuron, folder: Path) -> tuple[Path, ...]:
     """Euler's paths, and the residual of staying."""
     from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.panels import Curve, Guide, Panel
@@ -135,14 +148,8 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 "time $t$",
                 "$w_1$",
                 [
-                    Curve(
-                        step * np.arange(len(results[f"euler_{k}"])),
-                        results[f"euler_{k}"],
-                        f"step {step:g}",
-                        k,
-                        "marked",
-                    )
-                    for k, step in enumerate(settings.steps)
+                    Curve(step * np.arange(len(path)), path, f"step {step:g}", k, "marked")
+                    for k, (step, path) in enumerate(zip(settings.steps, results.euler, strict=True))
                 ],
                 levels=[Guide(0.0, "limit")],
                 legend="below",
@@ -154,8 +161,8 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 "time $t$",
                 "residual",
                 [
-                    Curve(results["times"], results["residual"], rf"$\sigma'(0) = {settings.slope:g}$", 1),
-                    Curve(results["times"], results["residual_zero"], r"$\sigma'(0) = 0$", 2),
+                    Curve(results.times, results.residual, rf"$\sigma'(0) = {settings.slope:g}$", 1),
+                    Curve(results.times, results.residual_zero, r"$\sigma'(0) = 0$", 2),
                 ],
             )
         ),

@@ -20,12 +20,12 @@ from reluflow.data.registry import load
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
+from reluflow.geometry.boundary.decision import Ridge
 from reluflow.network import Network
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.section_4 import SUMMED
 from reluflow.papers.min2024.theorems.counterexamples import LeavingPath, path_residual
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Workbench
 
 
@@ -38,24 +38,51 @@ class Settings:
     waits: tuple[float, ...] = (0.0, 1.0, 2.0)
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class RidgeBranches:
+    """The solutions from one start, as (w_1, a) at the `times`.
+
+    `stops` says whether the exact flow without a choice ends at a ridge, at `stop_time`; `stay` and `leave` are the
+    exact flow told so, `leaving` the closed form for each wait; `residuals` are those of the integral equation, of
+    staying first and then for each wait.
+    """
+
+    times: FloatArray
+    stops: bool
+    stop_time: float
+    stay: FloatArray
+    leave: FloatArray
+    leaving: tuple[FloatArray, ...]
+    residuals: FloatArray
+
+
+def compute(settings: Settings, workbench: Workbench) -> RidgeBranches:
     """The two branches of the exact flow, the closed form for every wait, and the residuals."""
     times = np.linspace(0.0, settings.horizon, settings.num_times)
     problem = TrainingProblem(load("min-uniqueness-failure"), SUMMED, Network([[0.0, 1.0]], [1.0]))
     undecided = train(problem, EventDrivenFlow(ridge="stop"), until=AtTime(settings.horizon))
-    found: Results = {"times": times, "stops": int(undecided.outcome is Outcome.RIDGE), "stop_time": undecided.time}
-    for ridge in ("stay", "positive"):
-        run = train(problem, EventDrivenFlow(ridge=ridge), times=times, until=AtTime(settings.horizon))
-        found[ridge] = np.array(
-            [np.exp(s.network.log_scale) * np.array([s.network.w[0, 0], s.network.a[0]]) for s in run.snapshots]
-        )
     residuals = [path_residual(_rests, settings.horizon, label=1.0, slope_at_zero=0.0)]
-    for k, wait in enumerate(settings.waits):
+    for wait in settings.waits:
         path = LeavingPath(wait)
-        found[f"leaving_{k}"] = path(times)
         breaks = (wait, *(wait + t for t in (0.1, 0.3, 1.0, 2.0)))
         residuals.append(path_residual(path, settings.horizon, label=1.0, slope_at_zero=0.0, breaks=breaks))
-    return {**found, "residuals": np.array(residuals)}
+    return RidgeBranches(
+        times=times,
+        stops=undecided.outcome is Outcome.RIDGE,
+        stop_time=undecided.time,
+        stay=_told(problem, "stay", times),
+        leave=_told(problem, "positive", times),
+        leaving=tuple(LeavingPath(wait)(times) for wait in settings.waits),
+        residuals=np.array(residuals),
+    )
+
+
+def _told(problem: TrainingProblem, ridge: Ridge, times: FloatArray) -> FloatArray:
+    """(w_1, a) of the exact flow under one policy at the ridge."""
+    run = train(problem, EventDrivenFlow(ridge=ridge), times=times, until=AtTime(float(times[-1])))
+    return np.array(
+        [np.exp(s.network.log_scale) * np.array([s.network.w[0, 0], s.network.a[0]]) for s in run.snapshots]
+    )
 
 
 def _rests(times: FloatArray) -> FloatArray:
@@ -63,58 +90,58 @@ def _rests(times: FloatArray) -> FloatArray:
     return np.column_stack([np.zeros_like(times), np.ones_like(times)])
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: RidgeBranches) -> tuple[Claim, ...]:
     """Many solutions from one start."""
     return (
         Claim.equal(
             "the flow is not unique there: without a choice the run stops at once (ridges)",
-            results["stops"],
+            int(results.stops),
             1,
             source="Fig. 21, caption",
         ),
         Claim.below(
             "one solution stays: the exact flow told to stay (largest $|w_1|$)",
-            np.max(np.abs(results["stay"][:, 0])),
+            np.max(np.abs(results.stay[:, 0])),
             0.0,
             source=OURS,
         ),
         Claim.below(
             "another leaves at once: the exact flow told to leave follows the closed form (largest difference)",
-            np.max(np.abs(results["positive"] - LeavingPath()(results["times"]))),
+            np.max(np.abs(results.leave - LeavingPath()(results.times))),
             1e-8,
             source=OURS,
         ),
         Claim.below(
             f"staying, and leaving at {', '.join(f'{w:g}' for w in settings.waits)}, solve the integral equation "
             "(largest residual)",
-            np.max(results["residuals"]),
+            np.max(results.residuals),
             1e-8,
             source="Fig. 21, caption",
         ),
         Claim.above(
             f"and they differ ($w_1$ of the one that leaves at once, $t$ = {settings.horizon:g})",
-            results["positive"][-1, 0],
+            results.leave[-1, 0],
             1.0,
             source="Fig. 21, caption",
         ),
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: RidgeBranches, folder: Path) -> tuple[Path, ...]:
     """The plane with both branches, and w_1 over time for every wait."""
     from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.panels import Curve, Panel
     from reluflow.viz.saving import save_figure
     from reluflow.viz.vector_plane import Arrow, Sector, VectorPlane
 
-    leaves = np.column_stack([results["positive"][:, 0], np.ones(len(results["times"]))])
-    curves = [Curve(results["times"], results["stay"][:, 0], "stays (exact flow)", 7)]
+    leaves = np.column_stack([results.leave[:, 0], np.ones(len(results.times))])
+    curves = [Curve(results.times, results.stay[:, 0], "stays (exact flow)", 7)]
     curves += [
-        Curve(results["times"], results[f"leaving_{k}"][:, 0], f"leaves at $t_0$ = {wait:g} (closed form)", k)
-        for k, wait in enumerate(settings.waits)
+        Curve(results.times, path[:, 0], f"leaves at $t_0$ = {wait:g} (closed form)", k)
+        for k, (wait, path) in enumerate(zip(settings.waits, results.leaving, strict=True))
     ]
-    some = slice(None, None, max(1, len(results["times"]) // 20))
-    curves.append(Curve(results["times"][some], results["positive"][some, 0], "leaves (exact flow)", 100, "points"))
+    some = slice(None, None, max(1, len(results.times) // 20))
+    curves.append(Curve(results.times[some], results.leave[some, 0], "leaves (exact flow)", 100, "points"))
     parts: list[Part] = [
         VectorPlane(
             "two solutions from one start",

@@ -23,7 +23,6 @@ from reluflow.data.registry import load
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.section_4 import on_circle, pull, separable_samples, smallest_correlation, turning
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -48,23 +47,39 @@ class Settings:
     seed: int = 0
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class InwardSpeeds:
+    """Speeds inwards over $|x_a|$ at boundaries of one set of samples, and its mu."""
+
+    values: FloatArray
+    mu: float
+
+
+@dataclass(frozen=True, eq=False)
+class BoundarySpeeds:
+    """At all boundaries of the plane's points, and at random ones in R^d with and without Assumption 1."""
+
+    plane: InwardSpeeds
+    separable: InwardSpeeds
+    mixed: InwardSpeeds
+
+
+def compute(settings: Settings, workbench: Workbench) -> BoundarySpeeds:
     """Speeds at all boundaries of the plane's points, and at random ones in R^d with and without Assumption 1."""
     toy = load(DATASET)
     separable = separable_samples(settings.seed, n=settings.n, d=settings.d, spread=settings.spread)
     rng = np.random.default_rng(settings.seed)
     mixed = separable.replace(y=rng.permutation(separable.y))
     edges = [boundary_cosines(toy, sample, turned) for sample in range(toy.n) for turned in _both_sides(toy, sample)]
-    random = {
-        name: np.concatenate([boundary_cosines(data, k, _on_boundary(data, k, settings, rng)) for k in range(data.n)])
-        for name, data in (("separable", separable), ("mixed", mixed))
-    }
-    return {
-        "plane": np.concatenate(edges),
-        "separable": random["separable"],
-        "mixed": random["mixed"],
-        "mus": np.array([smallest_correlation(data) for data in (toy, separable, mixed)]),
-    }
+    with_it, without = (
+        np.concatenate([boundary_cosines(data, k, _on_boundary(data, k, settings, rng)) for k in range(data.n)])
+        for data in (separable, mixed)
+    )
+    return BoundarySpeeds(
+        plane=InwardSpeeds(np.concatenate(edges), smallest_correlation(toy)),
+        separable=InwardSpeeds(with_it, smallest_correlation(separable)),
+        mixed=InwardSpeeds(without, smallest_correlation(mixed)),
+    )
 
 
 def boundary_cosines(data: Dataset, sample: int, w: FloatArray) -> FloatArray:
@@ -91,41 +106,41 @@ def _on_boundary(data: Dataset, sample: int, settings: Settings, rng: np.random.
     return np.asarray(w - np.outer(w @ normal, normal))
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: BoundarySpeeds) -> tuple[Claim, ...]:
     """(7) and (8), and that Assumption 1 is what makes them hold."""
-    toy_mu, mu, mixed_mu = results["mus"]
-    count = len(results["separable"])
+    mu = results.separable.mu
+    count = len(results.separable.values)
     return (
         Claim.above(
             r"at every boundary of the four points a living positive neuron is pushed inwards, at a speed of at "
             r"least $\mu|x_a|$ (smallest speed over $|x_a|$)",
-            np.min(results["plane"]),
-            toy_mu,
+            np.min(results.plane.values),
+            results.plane.mu,
             source="Fig. 3, caption; Eq. (7)",
         ),
         Claim.above(
             f"and so at {count:,} random boundary points in dimension {settings.d} (smallest speed over $|x_a|$)",
-            np.min(results["separable"]),
+            np.min(results.separable.values),
             mu - ROUNDING,
             source="Eq. (7)",
         ),
         Claim.below(
             "(8) a negative neuron moves the other way (largest speed over $|x_a|$)",
-            -np.min(results["separable"]),
+            -np.min(results.separable.values),
             ROUNDING - mu,
             source="Eq. (8)",
         ),
         Claim.below(
-            rf"without Assumption 1 (labels permuted, $\mu$ = {mixed_mu:.2f}) some boundaries push outwards "
+            rf"without Assumption 1 (labels permuted, $\mu$ = {results.mixed.mu:.2f}) some boundaries push outwards "
             rf"(smallest speed over $|x_a|$)",
-            np.min(results["mixed"]),
+            np.min(results.mixed.values),
             -0.01,
             source=OURS,
         ),
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: BoundarySpeeds, folder: Path) -> tuple[Path, ...]:
     """The two sketches with computed vectors, and two histograms."""
     from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.panels import Curve, Guide, Panel
@@ -133,11 +148,11 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
 
     parts: list[Part] = [_sketch(*panel) for panel in PANELS]
     middles = 0.5 * (BINS[1:] + BINS[:-1])
-    for name, words, look, mu in (
-        ("separable", "with Assumption 1", 2, results["mus"][1]),
-        ("mixed", "labels permuted", 1, results["mus"][2]),
+    for speeds, words, look in (
+        (results.separable, "with Assumption 1", 2),
+        (results.mixed, "labels permuted", 1),
     ):
-        share = np.histogram(results[name], BINS)[0] / len(results[name])
+        share = np.histogram(speeds.values, BINS)[0] / len(speeds.values)
         panel = Panel(
             f"random boundaries in $R^{settings.d}$, {words}",
             r"speed inwards over $\|x_a\|$",
@@ -145,9 +160,9 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             [Curve(middles, share, "", look=look, kind="bars")],
             levels=[
                 Guide(0.0, is_vertical=True),
-                Guide(float(mu), rf"$\mu={mu:.3f}$", is_vertical=True, look=7),
+                Guide(speeds.mu, rf"$\mu={speeds.mu:.3f}$", is_vertical=True, look=7),
             ],
-            legend="upper left" if name == "separable" else "upper right",
+            legend="upper left" if speeds is results.separable else "upper right",
         )
         parts.append(Curves(panel))
     return (save_figure(plot_parts(parts, columns=2, part_size=(4.0, 3.7)), folder / "fig3.png"),)

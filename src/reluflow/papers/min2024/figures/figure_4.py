@@ -11,6 +11,7 @@ changes come from the closed form of Eq. (4), and are held against the exact flo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -32,11 +33,44 @@ from reluflow.papers.min2024.figures.section_4 import (
     smallest_correlation,
 )
 from reluflow.papers.min2024.theorems.moving_neurons import DEAD, MINUS, PLUS, cones_of
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Workbench
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class NeuronTimeline:
+    """One neuron that is drawn.
+
+    `start` is its activation pattern at the start and `end` the cone it ends in; `samples` change at `times` by Eq. (4)
+    and at `flow_times` by the exact flow.
+    """
+
+    start: BoolArray
+    end: int
+    times: FloatArray
+    samples: IntArray
+    flow_times: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PatternChanges:
+    """All neurons, and the timelines of two of them: one that ends in S_+ and one that dies.
+
+    `num_changes`, `ends` and `saw_positive` have an entry for each neuron; `wrong` counts changes in the wrong sense,
+    `dwell` is the longest stay times the samples active in it.
+    """
+
+    y: FloatArray
+    shown: tuple[NeuronTimeline, NeuronTimeline]
+    num_changes: IntArray
+    ends: IntArray
+    wrong: int
+    dwell: float
+    dwell_bound: float
+    saw_positive: BoolArray
+    mu: float
+
+
+def compute(settings: Settings, workbench: Workbench) -> PatternChanges:
     """All neurons by Eq. (4); the two that are drawn also by the exact flow."""
     data = separable_samples(settings.seed, n=settings.n, d=settings.d, spread=settings.spread)
     w = _neurons(settings, data)
@@ -47,28 +81,27 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     rows = [(np.flatnonzero(events.neurons == j)) for j in range(len(w))]
     histories = [_history(start[j], events.times[row], events.samples[row], data) for j, row in enumerate(rows)]
     ends = np.array([history[0] for history in histories])
-    shown = [_longest(ends, rows, PLUS), _longest(ends, rows, DEAD)]
-    chosen = np.array(shown)
+    chosen = [_longest(ends, rows, PLUS), _longest(ends, rows, DEAD)]
     flow_times = _flow_times(settings, data, w[chosen])
+    reaches, dies = (
+        NeuronTimeline(start[j], int(ends[j]), events.times[rows[j]], events.samples[rows[j]], flow)
+        for j, flow in zip(chosen, flow_times, strict=True)
+    )
     mu = smallest_correlation(data)
     largest = float(np.max(cosines(w, class_sums(data)[1])))
     kappa = min(mu**2, 1.0 - largest**2)
     smallest = float(np.min(np.linalg.norm(data.X, axis=1)))
-    return {
-        "y": data.y,
-        "start": start[chosen],
-        "shown_ends": ends[chosen],
-        "num_changes": np.array([len(row) for row in rows]),
-        "ends": ends,
-        "wrong": int(sum(history[1] for history in histories)),
-        "dwell": float(max(history[2] for history in histories)),
-        "dwell_bound": 4.0 / (kappa * np.sqrt(mu) * smallest),
-        "saw_positive": np.array([history[3] for history in histories]),
-        "mu": mu,
-        **{f"times_{k}": events.times[rows[j]] for k, j in enumerate(shown)},
-        **{f"samples_{k}": events.samples[rows[j]] for k, j in enumerate(shown)},
-        **{f"flow_times_{k}": flow_times[k] for k in range(2)},
-    }
+    return PatternChanges(
+        y=data.y,
+        shown=(reaches, dies),
+        num_changes=np.array([len(row) for row in rows]),
+        ends=ends,
+        wrong=sum(history[1] for history in histories),
+        dwell=float(max(history[2] for history in histories)),
+        dwell_bound=float(4.0 / (kappa * np.sqrt(mu) * smallest)),
+        saw_positive=np.array([history[3] for history in histories]),
+        mu=mu,
+    )
 
 
 def _neurons(settings: Settings, data: Dataset) -> FloatArray:
@@ -108,32 +141,32 @@ def _flow_times(settings: Settings, data: Dataset, w: FloatArray) -> list[FloatA
     return [np.sort(events.times[events.neurons == j]) for j in range(len(w))]
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: PatternChanges) -> tuple[Claim, ...]:
     """The statements of Sec. 3.3 about changes of the pattern, for all neurons."""
-    ends, saw = results["ends"], results["saw_positive"]
+    ends, saw = results.ends, results.saw_positive
     count = len(ends)
     late = max(
-        float(np.max(np.abs(results[f"flow_times_{k}"] / results[f"times_{k}"] - 1.0)))
-        if len(results[f"flow_times_{k}"]) == len(results[f"times_{k}"])
+        float(np.max(np.abs(shown.flow_times / shown.times - 1.0)))
+        if len(shown.flow_times) == len(shown.times)
         else np.inf
-        for k in range(2)
+        for shown in results.shown
     )
     return (
         Claim.equal(
             f"positive neurons only lose negative samples and gain positive ones ({count} neurons; other changes)",
-            results["wrong"],
+            results.wrong,
             0,
             source="Sec. 3.3",
         ),
         Claim.below(
             "a pattern changes at most $n$ times (most changes)",
-            int(np.max(results["num_changes"])),
+            int(np.max(results.num_changes)),
             settings.n,
             source="Sec. 3.3: “at most n changes”",
         ),
         Claim.equal(
             "a neuron that starts in $S_-$ and ends in $S_+$ has gone through all $n$ of them (exceptions)",
-            int(np.sum(results["num_changes"][ends == PLUS] != settings.n)),
+            int(np.sum(results.num_changes[ends == PLUS] != settings.n)),
             0,
             source="Sec. 3.3",
         ),
@@ -152,8 +185,8 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         Claim.below(
             r"outside the traps a pattern lasts $O(1/n_a)$, at most $4/(\kappa \sqrt{\mu} X_{\min} n_a)$ (longest "
             r"stay times $n_a$)",
-            results["dwell"],
-            results["dwell_bound"],
+            results.dwell,
+            results.dwell_bound,
             why=r"The bound is far off, as $\kappa \le \mu^2$ is hidden in it (erratum E3).",
             source="Fig. 4, caption",
         ),
@@ -167,24 +200,24 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: PatternChanges, folder: Path) -> tuple[Path, ...]:
     """Two timelines, on one scale of time."""
     from reluflow.viz.composed_figure import Part, plot_parts
     from reluflow.viz.pattern_timeline import PatternTimeline
     from reluflow.viz.saving import save_figure
 
-    end = 1.15 * max(float(results[f"times_{k}"][-1]) for k in range(2))
+    end = 1.15 * max(float(shown.times[-1]) for shown in results.shown)
     words = {PLUS: r"reaches $S_+$", DEAD: r"reaches $S_{\mathrm{dead}}$"}
     parts: list[Part] = [
         PatternTimeline(
-            f"a positive neuron from $S_-$ that {words[int(results['shown_ends'][k])]}",
-            results["y"],
-            results["start"][k],
-            list(zip(results[f"times_{k}"].tolist(), results[f"samples_{k}"].tolist(), strict=True)),
+            f"a positive neuron from $S_-$ that {words[shown.end]}",
+            results.y,
+            shown.start,
+            list(zip(shown.times.tolist(), shown.samples.tolist(), strict=True)),
             end,
             x_label=r"time $t$ of Eq. (4); a ring marks the sample that changes, a thick line an active sample",
         )
-        for k in range(2)
+        for shown in results.shown
     ]
     return (save_figure(plot_parts(parts, columns=1, part_size=(7.2, 2.9)), folder / "fig4.png"),)
 

@@ -21,24 +21,25 @@ import numpy as np
 
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
-from reluflow.papers.min2024.figures.digits_figure import at, draw_digits, first_below, shared_claims
-from reluflow.papers.min2024.figures.digits_run import Settings, compute
-from reluflow.papers.store import Results
+from reluflow.papers.min2024.figures.digits_figure import draw_digits, first_below, shared_claims
+from reluflow.papers.min2024.figures.digits_run import DigitsRun, Settings, compute
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: DigitsRun) -> tuple[Claim, ...]:
     """The iterations that Sec. 4 names for these digits, and what all pairs share."""
+    course = results.descent.course
+    at_2000, at_3000 = course.nearest(2_000), course.nearest(3_000)
     return (
         *shared_claims(settings, results),
         Claim.above(
             "good alignment after some 2000 iterations (the smaller mean cosine there)",
-            np.min(at(results, "cosines", 2_000)[:, 0]),
+            np.min(course.cosines[at_2000, :, 0]),
             0.95,
             source="Sec. 4: “good alignment after ~2000 iterations”",
         ),
         Claim.above(
             "and so for all neurons (smallest cosine of a neuron there)",
-            np.min(at(results, "cosines", 2_000)[:, 1]),
+            np.min(course.cosines[at_2000, :, 1]),
             0.95,
             finding=True,
             why="The mean neurons are aligned by then, a few single neurons only some hundred iterations later.",
@@ -46,37 +47,37 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.above(
             "all neurons are aligned when the loss is down by a tenth (smallest cosine of a neuron)",
-            np.min(at(results, "cosines", first_below(results, 0.9))[:, 1]),
+            np.min(course.cosines[course.nearest(first_below(course, 0.9)), :, 1]),
             0.95,
             source=OURS,
         ),
         Claim.above(
-            "at 2000 iterations the loss has not moved", at(results, "losses", 2_000), 0.99, source="Fig. 5, third plot"
+            "at 2000 iterations the loss has not moved", course.losses[at_2000], 0.99, source="Fig. 5, third plot"
         ),
         Claim.between(
             "the loss starts to fall after some 3000 iterations (down by a tenth at)",
-            first_below(results, 0.9),
+            first_below(course, 0.9),
             2_400,
             3_600,
             source="Sec. 4: “after ~3000 iterations”",
         ),
         Claim.between(
             r"the norm starts to grow there ($\|W\|_2^2$ at 3000 over that at the end)",
-            at(results, "squared_norms", 3_000) / results["squared_norms"][-1],
+            course.squared_norms[at_3000] / course.squared_norms[-1],
             0.01,
             0.3,
             source="Sec. 4: “after ~3000 iterations”",
         ),
         Claim.below(
             "the stable rank is almost 1 there (at 3000)",
-            at(results, "stable_ranks", 3_000),
+            course.stable_ranks[at_3000],
             1.05,
             source="Sec. 4: “almost 1, as seen from the plot”",
         ),
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: DigitsRun, folder: Path) -> tuple[Path, ...]:
     """The four plots of the paper in six panels."""
     return draw_digits(settings, results, folder / "fig5.png")
 

@@ -21,38 +21,37 @@ from reluflow.data.registry import load
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.plane_figure import draw_plane, every_start_claim, flow_claims
-from reluflow.papers.min2024.figures.plane_run import ALIGNED, Settings, compute
+from reluflow.papers.min2024.figures.plane_run import ALIGNED, PlaneRuns, Settings, compute
 from reluflow.papers.min2024.figures.section_4 import WIDTH, smallest_correlation
-from reluflow.papers.store import Results
 
 SHARP = 0.2  # of the steepest fall of the loss: a local maximum of the rate above this counts as a sharp decrease
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: PlaneRuns) -> tuple[Claim, ...]:
     """The caption and App. A.1, for every seed."""
     seeds = f"{len(settings.seeds)} seeds"
     mu = smallest_correlation(load(settings.dataset))
-    falls = sharp_decreases(results["iterations"], results["losses"])
+    falls = sharp_decreases(results.first.iterations, results.first.losses)
     return (
         Claim.above(r"the data satisfy Assumption 1 ($\mu$)", mu, 0.0, source="App. A.1"),
         Claim.equal(
             rf"(b) around the end of the alignment phase all {WIDTH} neurons are in $S_+$ ($a > 0$), $S_-$ "
             rf"($a < 0$) or $S_{{\mathrm{{dead}}}}$ (elsewhere in the run drawn)",
-            int(results["num_outside"][0, 1]),
+            int(results.seeds[0].num_outside[1]),
             0,
             source="Fig. 6(b), caption",
         ),
-        every_start_claim(settings, results["num_outside"][:, 1]),
+        every_start_claim(settings, [int(seed.num_outside[1]) for seed in results.seeds]),
         Claim.above(
             f"those in $S_+$ and $S_-$ are then well aligned with $x_+$ and $x_-$ (share with a cosine above "
             f"{ALIGNED}, smallest of {seeds})",
-            np.min(results["aligned_shares"][:, 1]),
+            np.min([seed.aligned_shares[1] for seed in results.seeds]),
             0.85,
             source="Fig. 6(b), caption",
         ),
         Claim.above(
             "and the loss is still close to its start (smallest)",
-            np.min(results["seed_losses"][:, 1]),
+            np.min([seed.losses[1] for seed in results.seeds]),
             0.99,
             source=OURS,
         ),
@@ -61,19 +60,19 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.below(
             "(c) the loss is close to zero at the end (largest)",
-            np.max(results["seed_losses"][:, -1]),
+            np.max([seed.losses[-1] for seed in results.seeds]),
             0.05,
             source="Fig. 6(c), caption",
         ),
         Claim.below(
             rf"and $W$ approximately of low rank (stable rank, largest of {seeds}; the bound is $2/(1 + \mu)$)",
-            np.max(results["ranks"][:, -1]),
+            np.max([seed.ranks[-1] for seed in results.seeds]),
             2.0 / (1.0 + mu),
             source="Fig. 6(c), caption",
         ),
         Claim.below(
             "dead neurons do not move (largest norm at the end over that of the others)",
-            np.max(results["norms"][:, -1, 2] / results["norms"][:, -1, 0]),
+            np.max([seed.norms[-1, 2] / seed.norms[-1, 0] for seed in results.seeds]),
             1e-4,
             source=OURS,
         ),
@@ -93,7 +92,7 @@ def sharp_decreases(iterations: IntArray, losses: FloatArray) -> list[int]:
     return [int(iteration) for iteration in iterations[:-1][is_peak]]
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: PlaneRuns, folder: Path) -> tuple[Path, ...]:
     """Three moments and the loss."""
     return draw_plane(settings, results, folder / "fig6.png")
 

@@ -15,35 +15,37 @@ import numpy as np
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.plane_figure import draw_plane, every_start_claim, flow_claims
-from reluflow.papers.min2024.figures.plane_run import ALIGNED, Settings, compute
-from reluflow.papers.store import Results
+from reluflow.papers.min2024.figures.plane_run import ALIGNED, PlaneRuns, Settings, compute
 
 MOMENTS = (0, 7_000, 21_000)
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: PlaneRuns) -> tuple[Claim, ...]:
     """App. A.2 for t = 0.1."""
     seeds = f"{len(settings.seeds)} seeds"
     return (
         Claim.equal(
             "at iteration 7000 all living positive neurons have reached $S_+$ (outside in the run drawn)",
-            int(results["num_positive_outside"][0, 1]),
+            int(results.seeds[0].num_positive_outside[1]),
             0,
             source="App. A.2",
         ),
-        every_start_claim(settings, results["num_positive_outside"][:, 1]),
+        every_start_claim(settings, [int(seed.num_positive_outside[1]) for seed in results.seeds]),
         Claim.above(
             f"and are aligned with $x_+$ (share with a cosine above {ALIGNED}, smallest of {seeds})",
-            np.min(results["aligned_shares"][:, 1]),
+            np.min([seed.aligned_shares[1] for seed in results.seeds]),
             0.85,
             source="Fig. 7, caption",
         ),
         Claim.above(
-            "the loss is then close to its start (smallest)", np.min(results["seed_losses"][:, 1]), 0.98, source=OURS
+            "the loss is then close to its start (smallest)",
+            np.min([seed.losses[1] for seed in results.seeds]),
+            0.98,
+            source=OURS,
         ),
         Claim.below(
             "final convergence follows (largest loss at 21000)",
-            np.max(results["seed_losses"][:, -1]),
+            np.max([seed.losses[-1] for seed in results.seeds]),
             0.05,
             source="App. A.2: “final convergence follows”",
         ),
@@ -51,7 +53,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: PlaneRuns, folder: Path) -> tuple[Path, ...]:
     """Three moments and the loss."""
     return draw_plane(settings, results, folder / "fig7.png")
 

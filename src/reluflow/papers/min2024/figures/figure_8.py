@@ -16,14 +16,14 @@ from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.figure_7 import MOMENTS
 from reluflow.papers.min2024.figures.plane_figure import draw_plane, flow_claims
-from reluflow.papers.min2024.figures.plane_run import Settings, compute
-from reluflow.papers.store import Results
+from reluflow.papers.min2024.figures.plane_run import PlaneRuns, Settings, compute
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: PlaneRuns) -> tuple[Claim, ...]:
     """App. A.2 for t = 0.001, beside t = 0.1 from the same neurons."""
     seeds = f"{len(settings.seeds)} seeds"
-    outside = results["num_positive_outside"]
+    outside = np.array([seed.num_positive_outside for seed in results.seeds])
+    beside = np.array([seed.num_positive_outside for seed in results.companions])
     share = float(np.mean(outside[:, -1] >= 1))
     return (
         Claim.above(
@@ -34,14 +34,14 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.equal(
             r"while none is for $\mu = \sin(0.1)$ (outside in the run from the same neurons as the one drawn)",
-            int(results["companion_num_positive_outside"][0, 1]),
+            int(beside[0, 1]),
             0,
             source="App. A.2, 1)",
         ),
         Claim.above(
             rf"fewer are there for every start (outside for $\mu = \sin(0.001)$ less those for $\mu = \sin(0.1)$, "
             rf"smallest of {seeds})",
-            int(np.min(outside[:, 1] - results["companion_num_positive_outside"][:, 1])),
+            int(np.min(outside[:, 1] - beside[:, 1])),
             1,
             source=OURS,
         ),
@@ -55,7 +55,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.below(
             "final convergence comes all the same (largest loss at 21000)",
-            np.max(results["seed_losses"][:, -1]),
+            np.max([seed.losses[-1] for seed in results.seeds]),
             0.05,
             source=OURS,
         ),
@@ -63,7 +63,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: PlaneRuns, folder: Path) -> tuple[Path, ...]:
     """Three moments and the loss."""
     return draw_plane(settings, results, folder / "fig8.png")
 

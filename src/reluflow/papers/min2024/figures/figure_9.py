@@ -16,28 +16,29 @@ from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figures.figure_7 import MOMENTS
 from reluflow.papers.min2024.figures.plane_figure import draw_plane, flow_claims
-from reluflow.papers.min2024.figures.plane_run import Settings, compute
+from reluflow.papers.min2024.figures.plane_run import PlaneRuns, Settings, compute
 from reluflow.papers.min2024.figures.section_4 import class_sums, cosines, smallest_correlation
-from reluflow.papers.store import Results
 
 
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def claims(settings: Settings, results: PlaneRuns) -> tuple[Claim, ...]:
     """App. A.3, beside mu = sin 0.1 from the same neurons."""
     data = load(settings.dataset)
     seeds = f"{len(settings.seeds)} seeds"
-    w, a = results["moment_w"][-1], results["moment_a"][-1]
+    w, a = results.first.moment_w[-1], results.first.moment_a[-1]
     living = w[(a > 0) & np.any(w @ data.X.T > 0.0, axis=1)]
     directions = (data.X[0], data.X[1], class_sums(data)[0])
     nearest = np.max([cosines(living, direction) for direction in directions], axis=0)
-    home, outside = results["norms"][:, -1, 0], results["norms"][:, -1, 1]
-    fewer = results["companion_num_positive_home"][:, -1] - results["num_positive_home"][:, -1]
+    fewer = [
+        int(beside.num_positive_home[-1] - seed.num_positive_home[-1])
+        for seed, beside in zip(results.seeds, results.companions, strict=True)
+    ]
     return (
         Claim.near(
             r"the points are orthogonal ($\mu$)", smallest_correlation(data), 0.0, atol=1e-12, source="Fig. 9, caption"
         ),
         Claim.above(
             f"$S_+$ no longer holds all living positive neurons at the end (fewest outside of {seeds})",
-            int(np.min(results["num_positive_outside"][:, -1])),
+            min(int(seed.num_positive_outside[-1]) for seed in results.seeds),
             1,
             source="App. A.3",
         ),
@@ -50,7 +51,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.below(
             f"only those in $S_+$ grow (largest norm of one outside over that of one inside, largest of {seeds})",
-            np.max(outside / home),
+            np.max([seed.norms[-1, 1] / seed.norms[-1, 0] for seed in results.seeds]),
             0.05,
             why=r"The others grow too, at $1/\sqrt{2}$ of the rate, and are overtaken for ever once the data are "
             r"fitted.",
@@ -58,13 +59,13 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.above(
             rf"their number is less than for $\mu = \sin(0.1)$ (by how many, smallest of {seeds})",
-            int(np.min(fewer)),
+            min(fewer),
             1,
             source="App. A.3",
         ),
         Claim.below(
             "and they fit the data (largest loss at 21000)",
-            np.max(results["seed_losses"][:, -1]),
+            np.max([seed.losses[-1] for seed in results.seeds]),
             0.05,
             source="App. A.3",
         ),
@@ -72,7 +73,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+def draw(settings: Settings, results: PlaneRuns, folder: Path) -> tuple[Path, ...]:
     """Three moments and the loss."""
     return draw_plane(settings, results, folder / "fig9.png")
 

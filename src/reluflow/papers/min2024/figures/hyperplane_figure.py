@@ -6,20 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.papers.min2024.figures.hyperplane_run import Settings, samples, velocity
-from reluflow.papers.store import Results
+from reluflow.papers.min2024.figures.hyperplane_run import MeetingHyperplane, Settings, samples, velocity
 
 LENGTH = 0.14  # of the arrows of the field
 
 
-def draw_hyperplane(settings: Settings, results: Results, path: Path, title: str) -> tuple[Path, ...]:
+def draw_hyperplane(settings: Settings, results: MeetingHyperplane, path: Path, title: str) -> tuple[Path, ...]:
     """Left the plane of w; right the distance to the hyperplane over time."""
     from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.panels import BLACK_DOT, Curve, Guide, Panel
     from reluflow.viz.saving import save_figure
     from reluflow.viz.vector_plane import Arrow, VectorPlane
 
-    data, flow, euler = samples(settings), results["path"], results["euler"]
+    data, flow, euler = samples(settings), results.path, results.euler
     size = float(flow[0, 2])
     field = []
     for x in (-0.75, -0.5, -0.25, 0.12, 0.37, 0.62):
@@ -50,7 +49,7 @@ def draw_hyperplane(settings: Settings, results: Results, path: Path, title: str
                 "time $t$",
                 r"$\langle w, x_1\rangle$",
                 [
-                    Curve(results["times"], flow[:, 0], "exact flow", look=BLACK_DOT),
+                    Curve(results.times, flow[:, 0], "exact flow", look=BLACK_DOT),
                     Curve(
                         settings.steps[0] * np.arange(len(euler)),
                         euler[:, 0],

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.train import train
 from reluflow.network import Network
 from reluflow.papers.min2024.figures.section_4 import SUMMED, smallest_correlation
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Workbench
 
 
@@ -32,12 +31,51 @@ class Settings:
     steps: tuple[float, ...] = (0.02, 0.01, 0.005, 0.0025, 0.00125)
 
 
+@dataclass(frozen=True, eq=False)
+class MeetingHyperplane:
+    """A neuron's state (w_1, w_2, a) over time, and what happens where it meets the hyperplane.
+
+    Parameters
+    ----------
+    times, path
+        Of the exact flow, shape (times, 3).
+    met
+        When it meets the hyperplane; inf if never.
+    num_slides, num_crossings
+        How often the exact flow begins to slide, and how often it crosses.
+    on_plane
+        Largest |w_1| after the meeting.
+    speed_inactive, speed_active
+        dw_1/dt just off the hyperplane, where x_1 does not activate the neuron and where it does.
+    slide
+        Velocity on the hyperplane, with sigma'(0) = 0.
+    euler
+        Euler's path at the first of the steps.
+    crossings, distances
+        Of Euler's paths: how often they cross, and the largest distance to the flow; an entry for each step.
+    """
+
+    times: FloatArray
+    path: FloatArray
+    met: float
+    num_slides: int
+    num_crossings: int
+    on_plane: float
+    speed_inactive: float
+    speed_active: float
+    slide: FloatArray
+    euler: FloatArray
+    crossings: IntArray
+    distances: FloatArray
+    mu: float
+
+
 def samples(settings: Settings) -> Dataset:
     """x_1 = (1, 0) with label -1, and x_2 with label 1."""
     return Dataset([[1.0, 0.0], settings.second], [-1.0, 1.0], name="one hyperplane")
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+def compute(settings: Settings, workbench: Workbench) -> MeetingHyperplane:
     """The exact flow of one positive neuron, Euler's paths, and the velocity on either side of the hyperplane."""
     data = samples(settings)
     w = np.array([settings.start])
@@ -55,19 +93,22 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
         places = np.rint(times / step).astype(np.int64)
         common = np.abs(places * step - times) < 1e-9  # times that both record
         distances.append(float(np.max(np.linalg.norm(euler[places[common]] - path[common], axis=1))))
-    return {
-        "times": times,
-        "path": path,
-        "met": met,
-        "kinds": np.array([events.count(kind) for kind in (EventKind.SLIDE_ENTRY, EventKind.REFRACTION)]),
-        "on_plane": float(np.max(np.abs(path[begin:, 0]), initial=0.0)),
-        "sides": np.array([velocity(data, np.array([side, *path[begin, 1:]]))[0] for side in (-1e-9, 1e-9)]),
-        "slide": velocity(data, path[begin]),
-        "euler": euler_path(data, path[0], settings.steps[0], round(settings.horizon / settings.steps[0])),
-        "crossings": np.array(crossings),
-        "distances": np.array(distances),
-        "mu": smallest_correlation(data),
-    }
+    inactive, active = (float(velocity(data, np.array([side, *path[begin, 1:]]))[0]) for side in (-1e-9, 1e-9))
+    return MeetingHyperplane(
+        times=times,
+        path=path,
+        met=met,
+        num_slides=events.count(EventKind.SLIDE_ENTRY),
+        num_crossings=events.count(EventKind.REFRACTION),
+        on_plane=float(np.max(np.abs(path[begin:, 0]), initial=0.0)),
+        speed_inactive=inactive,
+        speed_active=active,
+        slide=velocity(data, path[begin]),
+        euler=euler_path(data, path[0], settings.steps[0], round(settings.horizon / settings.steps[0])),
+        crossings=np.array(crossings),
+        distances=np.array(distances),
+        mu=smallest_correlation(data),
+    )
 
 
 def velocity(data: Dataset, state: FloatArray) -> FloatArray:

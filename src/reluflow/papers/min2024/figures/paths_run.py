@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
@@ -28,7 +28,6 @@ from reluflow.papers.min2024.figures.section_4 import (
 )
 from reluflow.papers.min2024.theorems.alignment_paths import paths_of
 from reluflow.papers.min2024.theorems.pattern_history import pattern_history
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Workbench
 from reluflow.theory.evidence import Evidence
 
@@ -50,7 +49,32 @@ class Settings:
     scale: float = SCALE
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class CountPaths:
+    """The paths of all neurons, a row for each.
+
+    Parameters
+    ----------
+    nodes
+        Pairs of counts, shape (neurons, steps, 2); -1 after the end of a path.
+    times
+        When each node is reached, shape (neurons, steps); not a number after the end of a path.
+    num_positive, num_negative
+        Of the samples.
+    unit
+        4/(kappa sqrt(mu) X_min), the travel time of an edge on which one sample is active.
+    """
+
+    nodes: IntArray
+    times: FloatArray
+    num_positive: int
+    num_negative: int
+    mu: float
+    kappa: float
+    unit: float
+
+
+def compute(settings: Settings, workbench: Workbench) -> CountPaths:
     """The path of every neuron with the time of every step, by the exact flow."""
     data = separable_samples(settings.seed, n=settings.n, d=settings.d, spread=settings.spread)
     w = _neurons(settings, data)
@@ -68,15 +92,15 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     mu = smallest_correlation(data)
     kappa = min(mu**2, 1.0 - float(np.max(cosines(w, class_sums(data)[1]))) ** 2)
     smallest = float(np.min(np.linalg.norm(data.X, axis=1)))
-    return {
-        "nodes": nodes,
-        "times": times,
-        "num_positive": int(np.sum(data.y > 0)),
-        "num_negative": int(np.sum(data.y < 0)),
-        "mu": mu,
-        "kappa": kappa,
-        "unit": 4.0 / (kappa * np.sqrt(mu) * smallest),
-    }
+    return CountPaths(
+        nodes=nodes,
+        times=times,
+        num_positive=int(np.sum(data.y > 0)),
+        num_negative=int(np.sum(data.y < 0)),
+        mu=mu,
+        kappa=kappa,
+        unit=float(4.0 / (kappa * np.sqrt(mu) * smallest)),
+    )
 
 
 def _neurons(settings: Settings, data: Dataset) -> FloatArray:
@@ -89,20 +113,20 @@ def _neurons(settings: Settings, data: Dataset) -> FloatArray:
     return np.asarray(w / np.linalg.norm(w, axis=1, keepdims=True))
 
 
-def path_of(results: Results, neuron: int) -> list[Node]:
+def path_of(results: CountPaths, neuron: int) -> list[Node]:
     """The nodes a neuron goes through."""
-    rows = results["nodes"][neuron]
+    rows = results.nodes[neuron]
     return [(int(k_plus), int(k_minus)) for k_plus, k_minus in rows[rows[:, 0] >= 0]]
 
 
-def reaching(results: Results) -> list[int]:
+def reaching(results: CountPaths) -> list[int]:
     """The neurons that are not in S_+ at the start and reach it."""
-    goal = (int(results["num_positive"]), 0)
-    paths = [path_of(results, j) for j in range(len(results["nodes"]))]
+    goal = (results.num_positive, 0)
+    paths = [path_of(results, j) for j in range(len(results.nodes))]
     return [j for j, path in enumerate(paths) if path[-1] == goal and len(path) > 1]
 
 
-def shown_neuron(results: Results) -> int:
+def shown_neuron(results: CountPaths) -> int:
     """Of the neurons that reach S_+ in the most steps, the one in the middle by travel time."""
     chosen = reaching(results)
     length = max(len(path_of(results, j)) for j in chosen)

@@ -6,42 +6,41 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.network import Network
 from reluflow.papers.claim import OURS, Claim
-from reluflow.papers.min2024.figures.plane_run import Settings
+from reluflow.papers.min2024.figures.plane_run import PlaneRuns, Settings
 from reluflow.papers.min2024.figures.section_4 import cone_sectors, cones_of_network
-from reluflow.papers.store import Results
 
 
-def flow_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+def flow_claims(settings: Settings, results: PlaneRuns) -> tuple[Claim, ...]:
     """How far descent at the paper's step size is from the flow it stands for."""
     seeds = f"{len(settings.seeds)} seeds"
     return (
         Claim.below(
             f"descent at step {settings.lr:g} follows the exact flow from the same neurons (largest difference of the "
             f"loss of {seeds}, % of that at the start)",
-            100.0 * np.max(results["loss_gap"]),
+            100.0 * np.max([seed.loss_gap for seed in results.seeds]),
             1.0,
             source=OURS,
         ),
         Claim.below(
             f"and lags behind it (by how much later it halves the loss, largest of {seeds}, %)",
-            100.0 * np.max(results["lag"]),
+            100.0 * np.max([seed.lag for seed in results.seeds]),
             0.2,
             source=OURS,
         ),
     )
 
 
-def every_start_claim(settings: Settings, num_outside: IntArray) -> Claim:
+def every_start_claim(settings: Settings, num_outside: list[int]) -> Claim:
     """Whether what is seen in one run is so for every seed."""
     count = len(settings.seeds)
     return Claim.equal(
-        f"and so from every start (of {count} seeds, those with some elsewhere; at most {int(np.max(num_outside))})",
-        int(np.sum(num_outside > 0)),
+        f"and so from every start (of {count} seeds, those with some elsewhere; at most {max(num_outside)})",
+        sum(outside > 0 for outside in num_outside),
         0,
         finding=True,
         why="A neuron whose output weight changes sign first, as only an unbalanced start allows, aligns later.",
@@ -53,27 +52,27 @@ def _outside(w: FloatArray, a: FloatArray, data: Dataset) -> BoolArray:
     return cones_of_network(Network(w, a), data).is_outside
 
 
-def draw_plane(settings: Settings, results: Results, path: Path) -> tuple[Path, ...]:
+def draw_plane(settings: Settings, results: PlaneRuns, path: Path) -> tuple[Path, ...]:
     """Three moments of the first seed and the loss of descent and flow."""
     from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.panels import Curve, Guide, Panel
     from reluflow.viz.saving import save_figure
     from reluflow.viz.vector_plane import Sector, VectorPlane, samples_as_arrows
 
-    data = load(settings.dataset)
+    data, first = load(settings.dataset), results.first
     sectors = [Sector(*sector) for sector in cone_sectors(data)]
     reach = 1.12 * max(
         1.35 * float(np.max(np.linalg.norm(data.X, axis=1))),
-        float(np.max(np.abs(results["moment_w"]))),
+        float(np.max(np.abs(first.moment_w))),
     )
     parts: list[Part] = []
     for number, (moment, w, a, exact) in enumerate(
-        zip(settings.moments, results["moment_w"], results["moment_a"], results["flow_moment_w"], strict=True)
+        zip(settings.moments, first.moment_w, first.moment_a, first.flow_moment_w, strict=True)
     ):
-        place = int(np.argmin(np.abs(results["iterations"] - moment)))
+        place = int(np.argmin(np.abs(first.iterations - moment)))
         parts.append(
             VectorPlane(
-                f"({chr(97 + number)}) iteration {moment:,}, loss {results['losses'][place]:.3g}",
+                f"({chr(97 + number)}) iteration {moment:,}, loss {first.losses[place]:.3g}",
                 reach,
                 samples_as_arrows(data.X, data.y),
                 sectors,
@@ -86,19 +85,19 @@ def draw_plane(settings: Settings, results: Results, path: Path) -> tuple[Path, 
                     ("neurons, $a_j>0$", w[a > 0], "positive"),
                     ("neurons, $a_j<0$", w[a < 0], "negative"),
                 ],
-                note=f"neurons neither dead nor in the cone of their sign: {int(results['num_outside'][0, number])}",
+                note=f"neurons neither dead nor in the cone of their sign: {int(results.seeds[0].num_outside[number])}",
             )
         )
-    after = results["iterations"] > 0
+    after = first.iterations > 0
     loss = Panel(
         "loss",
         "iteration",
         r"$\mathcal{L}$",
         [
-            Curve(results["iterations"][after], results["losses"][after], f"descent, step {settings.lr:g}", look=0),
+            Curve(first.iterations[after], first.losses[after], f"descent, step {settings.lr:g}", look=0),
             Curve(
-                results["iterations"][after][::12],
-                results["flow_losses"][after][::12],
+                first.iterations[after][::12],
+                first.flow_losses[after][::12],
                 "exact flow",
                 look=1,
                 kind="points",

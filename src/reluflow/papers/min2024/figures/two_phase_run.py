@@ -7,14 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from reluflow.arrays import BoolArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import StochasticGradientDescent, TrainingProblem
 from reluflow.network import Network
 from reluflow.papers.min2024.figures.digits_run import images_of
 from reluflow.papers.min2024.figures.section_4 import LOSS, LR, SCALE, WIDTH, descended, gaussian_problem
 from reluflow.papers.min2024.theorems.two_phase_measures import direction_change, norm_change
-from reluflow.papers.store import Results
 from reluflow.papers.workbench import Workbench
 
 BATCH = 2_000
@@ -51,7 +50,23 @@ class Settings:
     seed: int = 0
 
 
-def compute(settings: Settings, workbench: Workbench) -> Results:
+@dataclass(frozen=True, eq=False)
+class TwoPhases:
+    """Loss and how fast norms and directions change, at the end of `epochs`; how many images, in batches of what size.
+
+    `per_epoch` are the batches of an epoch.
+    """
+
+    epochs: IntArray
+    losses: FloatArray
+    norm_changes: FloatArray
+    direction_changes: FloatArray
+    batch: int
+    per_epoch: int
+    num_images: int
+
+
+def compute(settings: Settings, workbench: Workbench) -> TwoPhases:
     """Train, and measure with the full gradient at the end of the epochs."""
     data = images_of((1, 0), settings.size, settings.source)
     batch = -(-data.n * BATCH // NUM_IMAGES)
@@ -67,15 +82,15 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     )
     run = descended(_problem(settings, data), solver, per_epoch * kept, workbench.stretch(0.0, 0.8))
     workbench.progress(0.8, "changes of norms and directions")
-    return {
-        "epochs": settings.stride * kept,
-        "losses": np.array([snapshot.loss for snapshot in run]),
-        "norm_changes": np.array([norm_change(s.network, data, LOSS) for s in run]),
-        "direction_changes": np.array([direction_change(s.network, data, LOSS) for s in run]),
-        "batch": batch,
-        "per_epoch": per_epoch,
-        "num_images": data.n,
-    }
+    return TwoPhases(
+        epochs=settings.stride * kept,
+        losses=np.array([snapshot.loss for snapshot in run]),
+        norm_changes=np.array([norm_change(s.network, data, LOSS) for s in run]),
+        direction_changes=np.array([direction_change(s.network, data, LOSS) for s in run]),
+        batch=batch,
+        per_epoch=per_epoch,
+        num_images=data.n,
+    )
 
 
 def _problem(settings: Settings, data: Dataset) -> TrainingProblem:
@@ -87,17 +102,17 @@ def _problem(settings: Settings, data: Dataset) -> TrainingProblem:
     return TrainingProblem(data, LOSS, Network(SCALE * problem.network.w, signs))
 
 
-def is_early_phase(results: Results) -> BoolArray:
+def is_early_phase(results: TwoPhases) -> BoolArray:
     """The measured epochs at which only directions change."""
-    turning = results["direction_changes"] > TURNING * np.max(results["direction_changes"])
-    standing = np.abs(results["norm_changes"]) < STANDING * np.max(np.abs(results["norm_changes"]))
-    return np.asarray(turning & standing & (results["losses"] > UNMOVED * results["losses"][0]))
+    turning = results.direction_changes > TURNING * np.max(results.direction_changes)
+    standing = np.abs(results.norm_changes) < STANDING * np.max(np.abs(results.norm_changes))
+    return np.asarray(turning & standing & (results.losses > UNMOVED * results.losses[0]))
 
 
-def longest_early_phase(results: Results) -> int:
+def longest_early_phase(results: TwoPhases) -> int:
     """Epochs from the first to the last measurement of the longest stretch of the early phase, both counted."""
     longest, first = 0, None
-    for epoch, is_in in zip(results["epochs"].tolist(), is_early_phase(results).tolist(), strict=True):
+    for epoch, is_in in zip(results.epochs.tolist(), is_early_phase(results).tolist(), strict=True):
         first = (epoch if first is None else first) if is_in else None
         if first is not None:
             longest = max(longest, epoch - first + 1)
