@@ -51,6 +51,12 @@ MINUTES = {
 }
 
 
+SPOKEN_OF = ("check", "diagnose", "certify", "extremal", "align", "train", "margin", "step-size", "sweep")
+SAME_RUN = (
+    "reluflow study",
+    "reluflow study three-points",
+    "reluflow study three-points --out out",
+)  # with --animate, below
 NOT_HERE = ("COMMAND", "smith2025")  # any command; the example of a package by others, which has its own test
 
 
@@ -60,7 +66,7 @@ def test_python_blocks_run(block, tmp_path, monkeypatch):
     exec(compile(block, "documentation", "exec"), {})
 
 
-RUN = [line for line in LINES if line not in MINUTES and not any(word in line for word in NOT_HERE)]
+RUN = [line for line in LINES if line not in (*MINUTES, *SAME_RUN) and not any(word in line for word in NOT_HERE)]
 
 
 @pytest.mark.parametrize("line", RUN)
@@ -79,7 +85,7 @@ def test_commands_run(line, tmp_path, monkeypatch, capsys):
         "THEOREM": "boursier2024:lemma1",
     }
     words = [stand_ins.get(word, word) for word in words]
-    if words in (["check"], ["diagnose"], ["certify"], ["extremal"], ["align"], ["train"], ["margin"], ["step-size"]):
+    if words in [[name] for name in SPOKEN_OF]:
         words.append("--help")  # the command is spoken of, not called
     if words[:2] in (["sweep", "status"], ["sweep", "diagram"]) and len(words) > 2:
         words.append("--help")  # these need a folder that is there, or minutes
@@ -100,7 +106,13 @@ def test_conditions_page_lists_every_key():
         assert f"| `{item.key}` |" in text
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+EXAMPLES = [
+    pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name == "staircase.py" else [])
+    for path in sorted((ROOT / "examples").glob("*.py"))
+]
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
 def test_examples_run(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     source = path.read_text()

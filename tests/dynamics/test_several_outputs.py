@@ -51,6 +51,4 @@ def test_what_does_not_fit_together_is_refused(dataset, loss, network, words):
 
 def test_what_is_open_for_several_outputs_says_so():
     with pytest.raises(InvalidInputError, match="sets one class against the rest"):
-        reluflow.extremal_vectors(TrainingProblem(CLASSES, "softmax", a_network(3)))
-    with pytest.raises(InvalidInputError, match="sets one class against the rest"):
         reluflow.forecast(TrainingProblem(CLASSES, "softmax", a_network(3)))

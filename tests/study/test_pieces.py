@@ -57,7 +57,7 @@ def test_everything_is_taken_up_to_the_last_bit(tmp_path, monkeypatch, dataset, 
     settings = {**SMALL, "theorems": ASKED, "max_seconds": max_seconds}
     whole = study(dataset, pieces=Pieces(tmp_path, max_seconds=max_seconds), **settings)
     kept = len(list(tmp_path.glob("*.piece")))
-    assert kept == 6 + dataset.is_binary + len(ASKED) + 3  # the run itself is the first of four repetitions
+    assert kept == 7 + dataset.is_binary + len(ASKED) + 3  # the run itself is the first of four repetitions
     if max_seconds is None:
         monkeypatch.setattr(SerialWorkers, "next_finished", no_more_work)
     pieces = Pieces(tmp_path, max_seconds=max_seconds)

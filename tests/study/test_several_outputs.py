@@ -35,7 +35,7 @@ def test_a_study_of_classes_says_how_many_are_right(of_classes):
     assert "3 classes (2 north, 2 east, 2 west)" in summary
     assert "`--labels CLASS` studies one class against the rest" in summary
     assert of_classes.extremal is None
-    assert of_classes.diagnosis is None
+    assert of_classes.diagnosis["orthogonally-separable"].holds is not None
 
 
 def test_no_margin_of_one_output_is_told_of_several(of_classes):
@@ -47,7 +47,7 @@ def test_no_margin_of_one_output_is_told_of_several(of_classes):
 
 def test_the_report_shows_classes_in_every_part(of_classes, tmp_path):
     pictures = draw_study(of_classes, tmp_path)
-    assert {"dataset", "neurons", "loss", "norms", "confusion", "function"} == {p.name for p in pictures}
+    assert {"dataset", "conditions", "neurons", "loss", "norms", "confusion", "function"} == {p.name for p in pictures}
     page = write_report(of_classes, pictures, tmp_path / "report.html", command="reluflow study rays").read_text()
     assert "Classes and largest outputs" in page
     assert "pushes the outputs along" in page
@@ -64,7 +64,7 @@ def test_a_study_of_rows_with_a_bias(of_rows, tmp_path):
     summary = " ".join(of_rows.sentences())
     assert "regression of 2 outputs" in summary
     assert "The network has an output bias, which is trained." in summary
-    assert {"dataset", "neurons", "loss", "norms"} == {p.name for p in draw_study(of_rows, tmp_path)}
+    assert {"dataset", "conditions", "neurons", "loss", "norms"} == {p.name for p in draw_study(of_rows, tmp_path)}
 
 
 def test_one_output_with_a_bias_leaves_the_theorems_out():

@@ -68,4 +68,5 @@ def test_the_rest_is_left_open_with_the_way():
     found = diagnose(data())
     assert found["boursier-a5"].holds is None
     assert found["boursier-a5"].detail == facts.without_meaning
-    assert all(theorem.applicable is False for theorem in found.theorems)
+    of_one_output = [theorem for theorem in found.theorems if not theorem.key.startswith("min2025:")]
+    assert all(theorem.applicable is False for theorem in of_one_output)

@@ -143,7 +143,7 @@ class _NoFingerprint(Exception):
 
 
 class _PieceReader(pickle.Unpickler):
-    """Builds arrays, and the frozen dataclasses and enumerations of this package; every other name is refused.
+    """Builds arrays, and the frozen dataclasses, named tuples and enumerations of this package; every other name is refused.
 
     Their constructors check and copy, and do nothing else; so a file that came from elsewhere cannot run code.
     """
@@ -160,4 +160,5 @@ class _PieceReader(pickle.Unpickler):
 
 def _is_inert(found: type) -> bool:
     made = vars(found).get("__dataclass_params__")
-    return issubclass(found, Enum) or (made is not None and bool(made.frozen))
+    is_named_tuple = issubclass(found, tuple) and hasattr(found, "_fields")
+    return issubclass(found, Enum) or is_named_tuple or (made is not None and bool(made.frozen))

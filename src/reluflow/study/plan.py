@@ -168,10 +168,10 @@ class RunningStudy:
             return
         if dataset.X.size * self._problem.network.num_neurons <= LARGEST_FORECAST:
             self._add("process", partial(forecast, self._problem, max_seconds=self._geometry_seconds))
-        if self._study.flow is not None and is_comparable(self._problem, self._study.flow):
-            self._add("descent", partial(compare_with_descent, self._problem, max_seconds=self._geometry_seconds))
         if not self._theorems:
             return
+        if self._study.flow is not None and is_comparable(self._problem, self._study.flow):
+            self._add("descent", partial(compare_with_descent, self._problem, max_seconds=self._geometry_seconds))
         if dataset.X.size > LARGEST_FOR_THEOREMS:
             self._open.append(
                 f"The theorems were not checked: n d = {dataset.X.size:,} is above {LARGEST_FOR_THEOREMS:,}; "

@@ -16,7 +16,7 @@ from reluflow import (
 from reluflow.certificates.direction import ignored_samples
 from reluflow.certificates.hard_margin import hard_margin
 from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
-from reluflow.dynamics.collocation.carried_neurons import _room_for
+from reluflow.dynamics.collocation.carried_neurons import _empty_paths
 from reluflow.dynamics.collocation.sample_forces import SampleForces
 from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.stopping import AtTime
@@ -122,7 +122,7 @@ def test_who_leaves_the_wall_of_an_ignored_sample_and_comes_back_within_a_step_h
     samples = SampleForces(problem, walls)
     samples.counted = np.array([True, False])
     ignored = int(walls.wall_of_sample[1])
-    paths = _room_for(1, 2, 2, 4)
+    paths = _empty_paths(1, 2, 2, 4)
     for place, (side, kind) in enumerate(zip(sides, kinds, strict=True)):
         paths.event_walls[0, place], paths.event_taus[0, place] = ignored, 0.1 * place
         paths.event_kinds[0, place], paths.event_sides[0, place] = kind, side * walls.orientation[1]
