@@ -176,3 +176,25 @@ def test_the_clock_stands_still_while_a_kernel_is_compiled():
     assert compiling > 0.01
     gone, computed = time.monotonic() - wall, computing_time() - computing
     assert computed == pytest.approx(gone - compiling, abs=5e-3)
+
+
+def test_kernels_of_another_version_are_not_taken_from_disk(tmp_path):
+    """After an update in place kernels of the old version lay there: one whose named tuple had another name crashed.
+
+    Numba compares the source of a kernel alone: one that calls a changed kernel would have been taken as it was.
+    """
+    (tmp_path / "doubling.py").write_text(
+        "from reluflow.compilation.kernel import kernel\n\n\n@kernel()\n"
+        "def double(x: float) -> float:\n    return 2.0 * x\n"
+    )
+    code = (
+        "import sys; sys.path.insert(0, {folder!r})\n"
+        "import reluflow; reluflow.__version__ = {version!r}\n"
+        "from doubling import double\ndouble(1.0)\nprint(len(double.stats.cache_hits))"
+    )
+
+    def hits(version):
+        words = [sys.executable, "-c", code.format(folder=str(tmp_path), version=version)]
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert [hits("1.0"), hits("1.0"), hits("1.1"), hits("1.1")] == ["0", "1", "0", "1"]

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.core.options import DefaultOptions
 
+import reluflow
+
 Function = TypeVar("Function", bound=Callable[..., object])
 
 KERNELS: dict[str, Any] = {}  # Numba's dispatcher of every kernel imported so far, by `module:name`
@@ -41,7 +43,19 @@ def _compiler(left_out: dict[str, bool], options: dict[str, Any]) -> Callable[[F
 
     def compile_later(function: Function) -> Function:
         dispatcher: Function = njit(**settings)(function)
+        _keep_apart_from_other_versions(dispatcher)
         KERNELS[f"{function.__module__}:{function.__name__}"] = dispatcher
         return dispatcher
 
     return compile_later
+
+
+def _keep_apart_from_other_versions(dispatcher: Any) -> None:
+    """Let Numba take kernels from disk only if this version of reluflow compiled them.
+
+    Its index knows a kernel by its own file, not by the files of the kernels and constants it uses: after an update
+    in place, kernels of the old version would be taken, or fail to load where a type has another name.
+    """
+    index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if index is not None and hasattr(index, "_version"):
+        index._version = f"{index._version}, reluflow {reluflow.__version__}"

@@ -19,6 +19,7 @@ from queue import Empty, SimpleQueue
 from types import ModuleType
 from typing import Any
 
+import reluflow
 from reluflow.compilation.kernel import KERNELS
 from reluflow.compilation.signature import called_by, signature_of
 from reluflow.workers.starting import available_cores
@@ -228,11 +229,11 @@ class _Records:
 
 
 def _surroundings() -> str:
-    """The compiler and the processor."""
+    """The version of reluflow, the compiler and the processor."""
     import llvmlite.binding as llvm  # type: ignore[import-untyped]
     import numba
 
     compiler = (numba.__version__, llvm.llvm_version_info, platform.python_version_tuple()[:2])
     processor = (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     chosen: Any = numba.config
-    return repr((compiler, processor, chosen.CPU_NAME, chosen.CPU_FEATURES))
+    return f"{reluflow.__version__} {(compiler, processor, chosen.CPU_NAME, chosen.CPU_FEATURES)!r}"

@@ -143,7 +143,7 @@ class _NoFingerprint(Exception):
 
 
 class _PieceReader(pickle.Unpickler):
-    """Builds arrays, and the frozen dataclasses, named tuples and enumerations of this package; every other name is refused.
+    """Builds arrays, frozen dataclasses, named tuples and enumerations of this package; every other name is refused.
 
     Their constructors check and copy, and do nothing else; so a file that came from elsewhere cannot run code.
     """
