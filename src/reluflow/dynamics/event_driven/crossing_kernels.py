@@ -10,7 +10,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector, IntArray, IntMatrix, IntVector, SignVector
 from reluflow.bernstein_kernels import NO_ROOT, first_root
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import Members
 from reluflow.dynamics.event_driven.step_kernels import columns_at
 from reluflow.dynamics.shared.flow_kernels import (
@@ -68,7 +68,7 @@ def scan_columns(coefficients: FloatCube, layout: Layout, output_signs: SignVect
     return thetas, walls
 
 
-@kernel()
+@borrowing_kernel()
 def write_wall_rows(coefficients: FloatCube, first: int, normals: FloatMatrix, rows: FloatCube) -> None:
     """For one frame, write the row vectors whose product with a neuron's coefficients is its pre-activation.
 
@@ -85,7 +85,7 @@ def write_wall_rows(coefficients: FloatCube, first: int, normals: FloatMatrix, r
             rows[num_walls, p, e] = coefficients[p, first + e, d]
 
 
-@kernel()
+@borrowing_kernel()
 def write_reach(rows: FloatCube, reach: FloatVector) -> float:
     """How far pre-activations of a neuron with coefficients of norm 1 can move in the step, per wall; the largest."""
     largest = 0.0
@@ -100,7 +100,7 @@ def write_reach(rows: FloatCube, reach: FloatVector) -> float:
     return largest
 
 
-@kernel()
+@borrowing_kernel()
 def _is_due(j: int, members: Members, growth: FloatVector) -> bool:
     """Whether a neuron must be looked at in this step; none is where its group stands still."""
     g = members.group[j]

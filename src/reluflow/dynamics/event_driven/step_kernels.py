@@ -11,8 +11,8 @@ import numpy as np
 from scipy.integrate import DOP853
 
 from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector
-from reluflow.compilation.kernel import kernel
-from reluflow.dynamics.shared.flow_kernels import Layout, velocity
+from reluflow.compilation.kernel import borrowing_kernel, kernel
+from reluflow.dynamics.shared.flow_kernels import Layout, make_forces, write_velocity
 
 _STAGES = np.ascontiguousarray(DOP853.A)
 _WEIGHTS = np.ascontiguousarray(DOP853.B)
@@ -52,6 +52,7 @@ def attempt_step(
     columns of |error| / |column|: relative, so that a neuron of norm 1e-300 is as exact in direction as any other.
     """
     num_columns, width = columns.shape
+    made = make_forces(layout)
     for stage in range(1, 12):
         for c in range(num_columns):
             for i in range(width):
@@ -59,7 +60,7 @@ def attempt_step(
                 for s in range(stage):
                     total += _STAGES[stage, s] * slopes[s, c, i]
                 end[c, i] = columns[c, i] + step * total
-        rates[stage] = velocity(end, layout, log_rate, slopes[stage])[0]
+        rates[stage] = write_velocity(end, layout, log_rate, slopes[stage], made)[0]
     worst = 0.0
     for c in range(num_columns):
         size_start, size_end, fifth, third = 0.0, 0.0, 0.0, 0.0
@@ -165,6 +166,7 @@ def dense_polynomial(
     """
     num_columns, width = columns.shape
     scratch = np.empty((num_columns, width))
+    made = make_forces(layout)
     for extra in range(3):
         for c in range(num_columns):
             for i in range(width):
@@ -172,7 +174,7 @@ def dense_polynomial(
                 for s in range(13 + extra):
                     total += _EXTRA_STAGES[extra, s] * slopes[s, c, i]
                 scratch[c, i] = columns[c, i] + step * total
-        rates[13 + extra] = velocity(scratch, layout, log_rate, slopes[13 + extra])[0]
+        rates[13 + extra] = write_velocity(scratch, layout, log_rate, slopes[13 + extra], made)[0]
     coefficients = np.empty((8, num_columns, width))
     factors = np.empty(7)
     for c in range(num_columns):

@@ -22,7 +22,7 @@ from reluflow.arrays import (
     IntVector,
     SignMatrix,
 )
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.losses.compiled import CompiledLoss, apply
 
 LARGEST_LOG_FORCE = float(np.log(1e6))  # ln of a force that is not in the rate, relative to the largest in it
@@ -59,12 +59,36 @@ def counted_in_rate(eta: FloatArray, starts: IntArray) -> BoolArray:
     return np.asarray(acted_on if np.any(acted_on) else ~acted_on)
 
 
+class Forces(NamedTuple):
+    """What is worked out on the way from the columns to their velocity, overwritten by the next one."""
+
+    outputs: FloatVector  # (n,)
+    relative: FloatVector  # (n,) forces relative to the rate R
+    plus: FloatVector  # (B,) the pull along each wall's normal on its positive side
+    minus: FloatVector  # (B,)
+    pull: FloatMatrix  # (G, d) D of every group
+    mean: FloatVector  # (d,)
+
+
 @kernel()
-def outputs_of(columns: FloatMatrix, layout: Layout) -> FloatArray:
-    """h(x_k), shape (n,), from the columns."""
+def make_forces(layout: Layout) -> Forces:
+    """Arrays of the right sizes."""
+    n, num_walls, d = layout.samples.shape[0], layout.normals.shape[0], layout.normals.shape[1]
+    return Forces(
+        np.empty(n),
+        np.empty(n),
+        np.empty(num_walls),
+        np.empty(num_walls),
+        np.empty((layout.sides.shape[0], d)),
+        np.empty(layout.samples.shape[1]),
+    )
+
+
+@borrowing_kernel()
+def write_outputs(columns: FloatMatrix, layout: Layout, outputs: FloatVector, mean: FloatVector) -> None:
+    """Write h(x_k) into `outputs`; `mean` has d entries and is overwritten."""
     d = layout.samples.shape[1]
-    outputs = np.zeros(layout.samples.shape[0])
-    mean = np.zeros(d)
+    outputs[:] = 0.0
     for g in range(layout.sides.shape[0]):
         first, last = layout.starts[g], layout.starts[g + 1]
         if first == last:
@@ -90,24 +114,25 @@ def outputs_of(columns: FloatMatrix, layout: Layout) -> FloatArray:
                 for i in range(d):
                     total += layout.samples[k, i] * mean[i]
                 outputs[k] += slope * total
-    return outputs
 
 
 @kernel()
-def relative_forces(outputs: FloatVector, layout: Layout) -> tuple[FloatArray, float]:
-    """Forces r_k divided by a positive rate R, and ln R: R = c sum |dl/dh| for a loss whose forces fade, else 1.
+def outputs_of(columns: FloatMatrix, layout: Layout) -> FloatArray:
+    """h(x_k), shape (n,), from the columns."""
+    outputs = np.empty(layout.samples.shape[0])
+    write_outputs(columns, layout, outputs, np.empty(layout.samples.shape[1]))
+    return outputs
 
-    The flow in the rescaled time ds = R dt has these relative forces, which never underflow together. Samples on which
-    nothing acts keep their forces for ever while the others fade, so they are left out of R; they still hold neurons
-    that slide along their walls, and a force beyond what that takes is cut.
-    """
+
+@borrowing_kernel()
+def write_relative_forces(outputs: FloatVector, layout: Layout, forces: FloatVector) -> float:
+    """Write the forces relative to R into `forces` and return ln R, as `relative_forces`."""
     n = outputs.shape[0]
-    forces = np.empty(n)
     if not layout.loss.fades:
         weight = np.exp(layout.log_weight)
         for k in range(n):
             forces[k] = weight * apply(layout.loss.force, outputs[k], layout.labels[k])
-        return forces, 0.0
+        return 0.0
     largest = -np.inf
     for k in range(n):
         forces[k] = apply(layout.loss.log_force, outputs[k], layout.labels[k])
@@ -120,22 +145,43 @@ def relative_forces(outputs: FloatVector, layout: Layout) -> tuple[FloatArray, f
             total += forces[k]
     for k in range(n):
         forces[k] *= layout.labels[k] / total
-    return forces, layout.log_weight + largest + np.log(total)
+    return float(layout.log_weight + largest + np.log(total))
+
+
+@kernel()
+def relative_forces(outputs: FloatVector, layout: Layout) -> tuple[FloatArray, float]:
+    """Forces r_k divided by a positive rate R, and ln R: R = c sum |dl/dh| for a loss whose forces fade, else 1.
+
+    The flow in the rescaled time ds = R dt has these relative forces, which never underflow together. Samples on which
+    nothing acts keep their forces for ever while the others fade, so they are left out of R; they still hold neurons
+    that slide along their walls, and a force beyond what that takes is cut.
+    """
+    forces = np.empty(outputs.shape[0])
+    log_rate = write_relative_forces(outputs, layout, forces)
+    return forces, log_rate
+
+
+@borrowing_kernel()
+def write_wall_forces(forces: FloatVector, layout: Layout, plus: FloatVector, minus: FloatVector) -> None:
+    """Write what `wall_forces` returns."""
+    plus[:] = 0.0
+    minus[:] = 0.0
+    for k in range(forces.shape[0]):
+        b = layout.wall_of_sample[k]
+        plus[b] += layout.slope_plus[k] * forces[k]
+        minus[b] += layout.slope_minus[k] * forces[k]
 
 
 @kernel()
 def wall_forces(forces: FloatVector, layout: Layout) -> tuple[FloatArray, FloatArray]:
     """The pull along each wall's normal for a neuron on its positive and on its negative side, shapes (B,)."""
-    plus = np.zeros(layout.normals.shape[0])
-    minus = np.zeros(layout.normals.shape[0])
-    for k in range(forces.shape[0]):
-        b = layout.wall_of_sample[k]
-        plus[b] += layout.slope_plus[k] * forces[k]
-        minus[b] += layout.slope_minus[k] * forces[k]
+    plus = np.empty(layout.normals.shape[0])
+    minus = np.empty(layout.normals.shape[0])
+    write_wall_forces(forces, layout, plus, minus)
     return plus, minus
 
 
-@kernel()
+@borrowing_kernel()
 def add_wall_pulls(g: int, plus: FloatVector, minus: FloatVector, layout: Layout, pull: FloatVector) -> None:
     """Add what the walls that group g does not slide on pull, each on the side it is on."""
     for b in range(plus.shape[0]):
@@ -146,12 +192,11 @@ def add_wall_pulls(g: int, plus: FloatVector, minus: FloatVector, layout: Layout
                 pull[i] += strength * layout.normals[b, i]
 
 
-@kernel()
-def group_forces(forces: FloatVector, layout: Layout) -> FloatArray:
-    """D of every group, shape (G, d): the sum over walls, made tangent to the sliding ones."""
-    plus, minus = wall_forces(forces, layout)
+@borrowing_kernel()
+def write_group_forces(plus: FloatVector, minus: FloatVector, layout: Layout, pull: FloatMatrix) -> None:
+    """Write D of every group, from the pulls of the walls on their two sides."""
     num_groups, d = layout.sides.shape[0], layout.normals.shape[1]
-    pull = np.zeros((num_groups, d))
+    pull[:, :] = 0.0
     for g in range(num_groups):
         if layout.starts[g] == layout.starts[g + 1]:
             continue
@@ -163,15 +208,28 @@ def group_forces(forces: FloatVector, layout: Layout) -> FloatArray:
                     along += pull[g, i] * layout.tangents[row, i]
                 for i in range(d):
                     pull[g, i] -= along * layout.tangents[row, i]
-    return pull
 
 
 @kernel()
-def velocity(columns: FloatMatrix, layout: Layout, log_rate_at_start: float, slope: FloatMatrix) -> tuple[float, float]:
-    """Write d(columns)/ds into `slope`; return dt/ds in units of its value at the start of the step, and ln R."""
+def group_forces(forces: FloatVector, layout: Layout) -> FloatArray:
+    """D of every group, shape (G, d): the sum over walls, made tangent to the sliding ones."""
+    plus, minus = wall_forces(forces, layout)
+    pull = np.empty((layout.sides.shape[0], layout.normals.shape[1]))
+    write_group_forces(plus, minus, layout, pull)
+    return pull
+
+
+@borrowing_kernel()
+def write_velocity(
+    columns: FloatMatrix, layout: Layout, log_rate_at_start: float, slope: FloatMatrix, made: Forces
+) -> tuple[float, float]:
+    """`velocity` without making an array: what it works out on the way goes into `made`."""
     d = layout.samples.shape[1]
-    forces, log_rate = relative_forces(outputs_of(columns, layout), layout)
-    pull = group_forces(forces, layout)
+    write_outputs(columns, layout, made.outputs, made.mean)
+    log_rate = write_relative_forces(made.outputs, layout, made.relative)
+    write_wall_forces(made.relative, layout, made.plus, made.minus)
+    write_group_forces(made.plus, made.minus, layout, made.pull)
+    pull = made.pull
     decay = layout.weight_decay * np.exp(-log_rate) if layout.weight_decay > 0.0 else 0.0  # not 0 times infinity
     for c in range(columns.shape[0]):
         g = layout.column_group[c]
@@ -181,6 +239,12 @@ def velocity(columns: FloatMatrix, layout: Layout, log_rate_at_start: float, slo
             along += columns[c, i] * pull[g, i]
         slope[c, d] = along - decay * columns[c, d] if layout.moves_outputs else 0.0
     return np.exp(log_rate_at_start - log_rate), log_rate
+
+
+@kernel()
+def velocity(columns: FloatMatrix, layout: Layout, log_rate_at_start: float, slope: FloatMatrix) -> tuple[float, float]:
+    """Write d(columns)/ds into `slope`; return dt/ds in units of its value at the start of the step, and ln R."""
+    return write_velocity(columns, layout, log_rate_at_start, slope, make_forces(layout))
 
 
 @kernel()
