@@ -13,7 +13,13 @@ from reluflow.dynamics.event_driven.crossing_kernels import may_cross, scan_colu
 from reluflow.dynamics.event_driven.flow_state import FlowState
 from reluflow.dynamics.event_driven.light_crossers import LightCrossers
 from reluflow.dynamics.event_driven.slides import SlideExit
-from reluflow.dynamics.event_driven.step_kernels import attempt_step, columns_at, dense_polynomial, restore_invariants
+from reluflow.dynamics.event_driven.step_kernels import (
+    columns_at,
+    dense_polynomial,
+    finish_step,
+    restore_invariants,
+    take_step,
+)
 from reluflow.dynamics.event_driven.tuning import (
     AHEAD,
     AT_START,
@@ -29,15 +35,12 @@ from reluflow.dynamics.gradient import Gradient
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import sizes_beyond_doubles
 from reluflow.dynamics.shared.fading_clock import LARGEST_LOG, ORDINARY
-from reluflow.dynamics.shared.flow_kernels import velocity
 from reluflow.dynamics.shared.frozen_start import FrozenStart
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.network import Network
-
-_SQUARED_LARGEST = 1e150  # columns beyond it have squares that are no doubles
 
 
 class Step(NamedTuple):
@@ -165,23 +168,23 @@ class FlowRun(AbstractRun):
         state = self._state
         # where forces fade R falls along the way, so a little more is tried and the step is cut exactly
         length = min(self._step, 1.05 * time_left if state.layout.loss.fades else time_left)
-        end = np.empty_like(state.columns)
+        end, invariants = np.empty_like(state.columns), state.neurons.column_invariants
         while True:
-            error, elapsed = attempt_step(
-                state.columns, state.slopes, state.rates, length, state.log_rate, state.layout, end
+            error, elapsed, log_rate_end = take_step(
+                *(state.columns, state.slopes, state.rates, length, state.log_rate, state.layout, end),
+                *(invariants, self._tolerance),
             )
             self.force_evaluations += 11
             ratio = error / self._tolerance
-            if not (np.isfinite(elapsed) and np.all(np.abs(end) < _SQUARED_LARGEST)):
-                ratio = np.inf  # it, or its squares, left the range of a double, where the error estimate shows nothing
             if ratio <= 1.0:
                 break
             length *= max(SHRINK, SAFETY * ratio ** (-1.0 / 8.0)) if np.isfinite(ratio) else SHRINK
             if length <= 1e-15 * self._rescaled_time:
                 return None
             self._step = length
-        self._restore(end, elapsed)
-        state.rates[12], log_rate_end = velocity(end, state.layout, state.log_rate, state.slopes[12])
+        if self.problem.weight_decay:
+            self._restore(end, elapsed)
+            log_rate_end = finish_step(state.slopes, state.rates, state.log_rate, state.layout, end, invariants)
         self.force_evaluations += 1
         growth = min(GROW, SAFETY * max(ratio, 1e-12) ** (-1.0 / 8.0))
         self._step = max(min(length, self._step), length * growth)

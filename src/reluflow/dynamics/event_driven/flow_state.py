@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,15 +14,15 @@ from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import heights_of
 from reluflow.dynamics.event_driven.slides import SlideWatch
-from reluflow.dynamics.event_driven.tuning import LARGE_COLUMN
+from reluflow.dynamics.event_driven.step_kernels import have_drifted
 from reluflow.dynamics.gradient import Gradient, RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, shrinks_for_ever
 from reluflow.dynamics.shared.boundary_events import BoundaryEvents
 from reluflow.dynamics.shared.flow_kernels import (
-    gradient_moments,
     group_forces,
     outputs_of,
+    reading_of,
     relative_forces,
     velocity,
     wall_forces,
@@ -33,6 +34,15 @@ from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant, w
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
+
+
+class Reading(NamedTuple):
+    """What is read off a state at every step, in one call: see `reading_of`."""
+
+    outputs: FloatArray
+    square: float
+    along: float
+    size: float
 
 
 class FlowState:
@@ -78,6 +88,16 @@ class FlowState:
                 self.boundary.settle(j, zero_walls, pulls, 0.0, is_initial=True)
         self.has_begun_on_wall = bool(waiting)
 
+    @property
+    def columns(self) -> FloatArray:
+        """The columns, shape (C, d + 1); whoever sets them leaves behind what was read off the last ones."""
+        return self._columns
+
+    @columns.setter
+    def columns(self, columns: FloatArray) -> None:
+        self._columns = columns
+        self._reading: Reading | None = None
+
     @contextmanager
     def changing(self) -> Iterator[GroupedNeurons]:
         """The neurons as they are, to be put into other groups; all that is derived from them is made anew after."""
@@ -94,8 +114,7 @@ class FlowState:
 
     def refresh_slopes(self) -> None:
         """Forces and slopes at the columns as they are."""
-        _, self.log_rate = relative_forces(self.outputs(), self.layout)
-        velocity(self.columns, self.layout, self.log_rate, self.slopes[0])
+        _, self.log_rate = velocity(self.columns, self.layout, 0.0, self.slopes[0])
         self.rates[0] = 1.0
         self.has_slopes = True
 
@@ -126,13 +145,16 @@ class FlowState:
 
     def has_drifted(self) -> bool:
         """Whether a neuron column has drifted from norm 1 or a frame has grown enough to be taken into its neurons."""
-        size = np.einsum("ci,ci->c", self.columns, self.columns)
-        singles = self.neurons.column_neurons >= 0
-        return bool(np.any(np.abs(size[singles] - 1.0) > 0.9)) or bool(np.any(size[~singles] > LARGE_COLUMN))
+        return bool(have_drifted(self.columns, self.neurons.column_neurons))
 
     def outputs(self) -> FloatArray:
-        """h(x_k), shape (n,)."""
-        return np.asarray(outputs_of(self.columns, self.layout))
+        """h(x_k), shape (n,); the same array until the state changes."""
+        return self._read().outputs
+
+    def _read(self) -> Reading:
+        if self._reading is None:
+            self._reading = Reading(*reading_of(self.columns, self.layout))
+        return self._reading
 
     def group_pulls(self) -> FloatArray:
         """D of every group relative to R, shape (G, d)."""
@@ -141,7 +163,7 @@ class FlowState:
 
     def wall_pulls(self, columns: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Pull of every wall on its two sides, relative to R, here or at other columns."""
-        outputs = outputs_of(self.columns if columns is None else columns, self.layout)
+        outputs = self.outputs() if columns is None else outputs_of(columns, self.layout)
         forces, _ = relative_forces(outputs, self.layout)
         plus, minus = wall_forces(forces, self.layout)
         return np.asarray(plus), np.asarray(minus)
@@ -167,8 +189,8 @@ class FlowState:
         if not self._problem.is_plain:  # without frames: every column is a neuron
             pulls = RelativePulls(self.group_pulls()[self.layout.column_group], self.log_rate)
             return gradient_of_variant(self._problem, self.columns, self.layout.weights, pulls, 0.0)
-        square, along, size = gradient_moments(self.columns, self.layout)
-        return Gradient.from_moments(square, along, size, self.log_rate)
+        here = self._read()
+        return Gradient.from_moments(here.square, here.along, here.size, self.log_rate)
 
     def is_settled(self) -> bool:
         """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""

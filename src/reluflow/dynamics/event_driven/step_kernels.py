@@ -10,8 +10,9 @@ from math import comb
 import numpy as np
 from scipy.integrate import DOP853
 
-from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector
+from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector, IntVector
 from reluflow.compilation.kernel import borrowing_kernel, kernel
+from reluflow.dynamics.event_driven.tuning import DRIFTED, LARGE_COLUMN
 from reluflow.dynamics.shared.flow_kernels import Layout, make_forces, write_velocity
 
 _STAGES = np.ascontiguousarray(DOP853.A)
@@ -34,6 +35,7 @@ def _bernstein_of_dense() -> FloatArray:
 
 
 _BERNSTEIN = _bernstein_of_dense()
+LARGEST_COLUMN = 1e150  # columns beyond it have squares that are no doubles
 
 
 @kernel()
@@ -206,6 +208,63 @@ def dense_polynomial(
         for f in range(7):
             clock[b] += _BERNSTEIN[b, f] * factors[f]
     return coefficients, clock
+
+
+@kernel()
+def take_step(
+    columns: FloatMatrix,
+    slopes: FloatCube,
+    rates: FloatVector,
+    step: float,
+    log_rate: float,
+    layout: Layout,
+    end: FloatMatrix,
+    invariants: FloatVector,
+    tolerance: float,
+) -> tuple[float, float, float]:
+    """`attempt_step` and, where that meets the tolerance, `finish_step`: the error, the elapsed time and ln R there.
+
+    The error is infinite where the step left the range of a double, or its squares did, and the estimate shows nothing.
+    With weight decay the step is left unfinished.
+    """
+    error, elapsed = attempt_step(columns, slopes, rates, step, log_rate, layout, end)
+    if not np.isfinite(elapsed):
+        return np.inf, elapsed, 0.0
+    for c in range(end.shape[0]):
+        for i in range(end.shape[1]):
+            if not abs(end[c, i]) < LARGEST_COLUMN:
+                return np.inf, elapsed, 0.0
+    if not error / tolerance <= 1.0 or layout.weight_decay > 0.0:
+        return error, elapsed, 0.0
+    return error, elapsed, finish_step(slopes, rates, log_rate, layout, end, invariants)
+
+
+@kernel()
+def finish_step(
+    slopes: FloatCube,
+    rates: FloatVector,
+    log_rate: float,
+    layout: Layout,
+    end: FloatMatrix,
+    invariants: FloatVector,
+) -> float:
+    """Put the end of a step back on its quadric, write the slope there into stage 12 and return ln R there."""
+    if layout.moves_outputs and layout.weight_decay == 0.0:
+        restore_invariants(end, layout, invariants)
+    rates[12], log_rate_end = write_velocity(end, layout, log_rate, slopes[12], make_forces(layout))
+    return float(log_rate_end)
+
+
+@borrowing_kernel()
+def have_drifted(columns: FloatMatrix, column_neurons: IntVector) -> bool:
+    """Whether a neuron column has drifted from norm 1, or the row of a propagator has grown too large."""
+    for c in range(columns.shape[0]):
+        size = 0.0
+        for i in range(columns.shape[1]):
+            size += columns[c, i] ** 2
+        if abs(size - 1.0) > DRIFTED if column_neurons[c] >= 0 else size > LARGE_COLUMN:
+            return True
+    return False
 
 
 @kernel()

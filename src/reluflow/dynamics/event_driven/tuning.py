@@ -14,6 +14,7 @@ AT_START, AHEAD = 1e-14, 1e-2  # fractions of a step: an event at its very start
 MOST_IDLE_STEPS = 2000  # steps in a row, beyond one per neuron, that only resolve events and move no clock
 
 # groups of neurons
+DRIFTED = 0.9  # squared norm of a neuron's column, off 1, beyond which it is taken into the neuron's size
 LARGE_COLUMN = 60.0  # squared norm of a propagator's row beyond which the propagator is applied to its neurons
 LARGE_FRAME = 100.0  # the same for its whole squared norm, so that no neuron loses digits
 WIDE = 8  # with this many times d + 1 neurons per group on average, every group has a propagator

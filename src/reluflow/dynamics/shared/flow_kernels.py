@@ -248,11 +248,15 @@ def velocity(columns: FloatMatrix, layout: Layout, log_rate_at_start: float, slo
 
 
 @kernel()
-def gradient_moments(columns: FloatMatrix, layout: Layout) -> tuple[float, float, float]:
-    """|grad L|^2, <parameters, -grad L> and |parameters|^2, the gradient relative to the rate R."""
+def reading_of(columns: FloatMatrix, layout: Layout) -> tuple[FloatArray, float, float, float]:
+    """The outputs, and of the gradient relative to the rate R: |grad L|^2, <parameters, -grad L>, |parameters|^2."""
     d = layout.samples.shape[1]
-    forces, _ = relative_forces(outputs_of(columns, layout), layout)
-    pull = group_forces(forces, layout)
+    made = make_forces(layout)
+    write_outputs(columns, layout, made.outputs, made.mean)
+    write_relative_forces(made.outputs, layout, made.relative)
+    write_wall_forces(made.relative, layout, made.plus, made.minus)
+    write_group_forces(made.plus, made.minus, layout, made.pull)
+    pull = made.pull
     square, along, size = 0.0, 0.0, 0.0
     for g in range(layout.sides.shape[0]):
         first, last = layout.starts[g], layout.starts[g + 1]
@@ -281,4 +285,4 @@ def gradient_moments(columns: FloatMatrix, layout: Layout) -> tuple[float, float
                     along += 2.0 * weight * a * towards[f]
                     for i in range(d + 1):
                         size += weight * columns[first + e, i] * columns[first + f, i]
-    return square, along, size
+    return made.outputs, square, along, size
