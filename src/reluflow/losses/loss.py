@@ -250,5 +250,7 @@ def _elementwise(formula: Formula, outputs: ArrayLike, labels: ArrayLike) -> Flo
         result = np.asarray(formula(h, y), dtype=np.float64)
     if result.shape == h.shape and (y.shape == h.shape or y.shape == h.shape[1:]):  # what `broadcast_shapes` would say
         return result
+    if not result.shape and y.shape == h.shape:  # a constant
+        return np.full(h.shape, result)
     shape = np.broadcast_shapes(h.shape, y.shape)
     return result if result.shape == shape else np.full(shape, result)

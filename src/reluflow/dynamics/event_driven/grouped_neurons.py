@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
-from reluflow.dynamics.event_driven.grouped_neurons_kernels import Members, heights_of, moment_of_group, through_frames
+from reluflow.dynamics.event_driven.grouped_neurons_kernels import (
+    Members,
+    gather,
+    heights_of,
+    moment_of_group,
+    off_unit_norm,
+    through_frames,
+)
 from reluflow.dynamics.event_driven.tuning import FRAME_FROM, LARGE_FRAME, SPARE_GROUPS, WIDE
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import lengths_of
@@ -68,7 +75,8 @@ class GroupedNeurons:
         self._moments: dict[int, FloatArray] = {}
         self._moment_trace: dict[int, float] = {}
         self._solvers_of: dict[bytes, FloatArray] = {}
-        self._tangents_of = {np.zeros(len(walls.normals), dtype=bool).tobytes(): np.zeros((0, self.d))}
+        self._no_tangents = np.zeros((0, self.d))
+        self._tangents_of = {np.zeros(len(walls.normals), dtype=bool).tobytes(): self._no_tangents}
         self._clear_groups()
 
     def _clear_groups(self) -> None:
@@ -174,10 +182,11 @@ class GroupedNeurons:
         """After single neurons have moved between frames: sum anew where little is left, as differences lose digits."""
         for g in np.unique(self.group[moved]):
             self._moment_trace.setdefault(int(g), 0.0)
-        for g, row in enumerate(layout.frame_of_group):
+        traces = np.einsum("fii->f", layout.moments).tolist()
+        for g, row in enumerate(layout.frame_of_group.tolist()):
             if row < 0:
                 continue
-            trace = float(np.trace(layout.moments[row]))
+            trace = traces[row]
             largest = self._moment_trace.get(g, 0.0)
             if trace < 0.1 * largest:
                 self._moments.pop(g, None)
@@ -275,30 +284,20 @@ class GroupedNeurons:
         self._choose_frames(counts)
         num_groups, width = len(self.sides), self.d + 1
         is_frame = np.array([g in self.frames for g in range(num_groups)], dtype=bool)
-        single = np.flatnonzero(~is_frame[self.group]) if not np.all(is_frame) else np.zeros(0, dtype=np.int64)
-        order = single[np.argsort(self.group[single], kind="stable")]
-        size = np.einsum("ji,ji->j", self.shapes[order], self.shapes[order])
-        self.renormalise(order[np.abs(size - 1.0) > 0.5])
-        column_counts = np.where(is_frame, width, counts)
-        starts = np.concatenate([[0], np.cumsum(column_counts)]).astype(np.int64)
-        columns = np.zeros((starts[-1], width))
-        is_single = np.repeat(~is_frame, column_counts)
-        self.column_neurons = np.full(starts[-1], -1, dtype=np.int64)
-        self.column_neurons[is_single] = order
-        columns[is_single] = self.shapes[order]
+        far = off_unit_norm(self.members(), is_frame)
+        if far.size:
+            self.renormalise(far)
+        gathered = gather(self.members(), self.invariant, counts, is_frame)
+        starts, columns = gathered.starts, gathered.columns
+        self.column_neurons, self.column_invariants = gathered.column_neurons, gathered.invariants
+        self.column_watch = gathered.watch
         frame_of_group = np.full(num_groups, -1, dtype=np.int64)
         moments = np.zeros((len(self.frames), width, width))
         for row, g in enumerate(sorted(self.frames)):
             frame_of_group[g] = row
             columns[starts[g] : starts[g + 1]] = self.frames[g]
             moments[row] = self._moment(g)
-        weights = np.zeros(starts[-1])
-        weights[is_single] = self.mass[order]
-        self.column_invariants = np.zeros(starts[-1])
-        self.column_invariants[is_single] = self.invariant[order]
-        self.column_watch = np.zeros(starts[-1], dtype=np.int8)
-        self.column_watch[is_single] = np.where(self.can_change_sign[order], self.output_sign[order], 0)
-        tangents = [self._tangents(g) if column_counts[g] else np.zeros((0, self.d)) for g in range(num_groups)]
+        tangents = [self._tangents(g) if starts[g] < starts[g + 1] else self._no_tangents for g in range(num_groups)]
         eta = np.ascontiguousarray(self.walls.slopes(self.sides, self.leak))  # one layout, one compilation
         layout = Layout(
             **self._constants,
@@ -307,10 +306,10 @@ class GroupedNeurons:
             tangent_starts=np.concatenate([[0], np.cumsum([len(rows) for rows in tangents])]).astype(np.int64),
             tangents=np.vstack(tangents),
             starts=starts,
-            column_group=np.repeat(np.arange(num_groups), column_counts).astype(np.int64),
+            column_group=gathered.column_group,
             frame_of_group=frame_of_group,
             moments=moments,
-            weights=weights,
+            weights=gathered.weights,
             counted=counted_in_rate(eta, starts),
         )
         return columns, layout
@@ -321,7 +320,7 @@ class GroupedNeurons:
             is_frame = g in self.frames
             wants = self.is_wide or counts[g] > (1 if is_frame else FRAME_FROM) * (self.d + 1)
             wants = wants and self._may_have_frames
-            if is_frame and (not wants or np.sum(np.square(self.frames[g])) > LARGE_FRAME):
+            if is_frame and (not wants or np.vdot(self.frames[g], self.frames[g]) > LARGE_FRAME):
                 self.reset_frame(g)
             if wants and not is_frame:
                 self.frames[g] = np.eye(self.d + 1)

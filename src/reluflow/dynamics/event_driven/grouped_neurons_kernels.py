@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import BoolVector, FloatArray, FloatCube, FloatMatrix, FloatVector, IntVector, SignVector
+from reluflow.arrays import BoolVector, FloatArray, FloatCube, FloatMatrix, FloatVector, IntArray, IntVector, SignVector
 from reluflow.compilation.kernel import kernel
+from reluflow.dynamics.shared.flow_kernels import Layout
 
 
 class Members(NamedTuple):
@@ -72,3 +73,84 @@ def heights_of(z: FloatMatrix, normals: FloatMatrix) -> FloatArray:
                 total += z[j, i] * normals[b, i]
             heights[j, b] = total
     return heights
+
+
+@kernel()
+def through_columns(neurons: IntVector, columns: FloatMatrix, layout: Layout, members: Members) -> FloatArray:
+    """Rows (w, a) of some neurons of groups with frames, whose frames are as `columns` has them."""
+    width = columns.shape[1]
+    z = np.empty((neurons.shape[0], width))
+    for index in range(neurons.shape[0]):
+        j = neurons[index]
+        first = layout.starts[members.group[j]]
+        for i in range(width):
+            total = 0.0
+            for e in range(width):
+                total += members.shapes[j, e] * columns[first + e, i]
+            z[index, i] = total
+    return z
+
+
+class Gathered(NamedTuple):
+    """The columns of all groups in order; those of frames are still zero. G groups, C columns."""
+
+    starts: IntVector  # (G + 1,) columns of each group
+    column_group: IntVector  # (C,)
+    column_neurons: IntVector  # (C,) the neuron, or -1 in a frame
+    columns: FloatMatrix  # (C, d + 1)
+    weights: FloatVector  # (C,) mass of the neuron, 0 in a frame
+    invariants: FloatVector  # (C,)
+    watch: SignVector  # (C,) sign of a where it may change, else 0
+
+
+@kernel()
+def gather(
+    members: Members, invariant: FloatVector, counts: IntVector, is_frame: BoolVector
+) -> Gathered:
+    """One column for each neuron of a group without a frame, and room for the rows of each frame."""
+    num_groups, width = counts.shape[0], members.shapes.shape[1]
+    starts = np.zeros(num_groups + 1, dtype=np.int64)
+    for g in range(num_groups):
+        starts[g + 1] = starts[g] + (width if is_frame[g] else counts[g])
+    num_columns = starts[num_groups]
+    column_group = np.empty(num_columns, dtype=np.int64)
+    column_neurons = np.full(num_columns, -1, dtype=np.int64)
+    columns = np.zeros((num_columns, width))
+    weights = np.zeros(num_columns)
+    invariants = np.zeros(num_columns)
+    watch = np.zeros(num_columns, dtype=np.int8)
+    for g in range(num_groups):
+        for c in range(starts[g], starts[g + 1]):
+            column_group[c] = g
+    place = starts[:num_groups].copy()
+    for j in range(members.group.shape[0]):
+        g = members.group[j]
+        if is_frame[g]:
+            continue
+        c = place[g]
+        place[g] += 1
+        column_neurons[c] = j
+        weights[c] = members.mass[j]
+        invariants[c] = invariant[j]
+        if members.can_change_sign[j]:
+            watch[c] = members.output_sign[j]
+        for i in range(width):
+            columns[c, i] = members.shapes[j, i]
+    return Gathered(starts, column_group, column_neurons, columns, weights, invariants, watch)
+
+
+@kernel()
+def off_unit_norm(members: Members, is_frame: BoolVector) -> IntArray:
+    """The neurons outside frames whose squared norm is off 1 by more than a half."""
+    found = np.empty(members.group.shape[0], dtype=np.int64)
+    count = 0
+    for j in range(members.group.shape[0]):
+        if is_frame[members.group[j]]:
+            continue
+        size = 0.0
+        for i in range(members.shapes.shape[1]):
+            size += members.shapes[j, i] ** 2
+        if abs(size - 1.0) > 0.5:
+            found[count] = j
+            count += 1
+    return found[:count].copy()

@@ -10,6 +10,7 @@ from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.event_driven.carrying_kernels import Arrivals, Course, carry_crossers, last_within_budget
 from reluflow.dynamics.event_driven.crossing_kernels import pulls_at, refresh_expiry, scan_frames
 from reluflow.dynamics.event_driven.flow_state import FlowState
+from reluflow.dynamics.event_driven.grouped_neurons_kernels import through_columns
 from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
 from reluflow.dynamics.event_driven.tuning import KINK_SHARE
 
@@ -59,18 +60,18 @@ class LightCrossers:
         neurons, layout = state.neurons, state.layout
         members = neurons.members()
         self._growth, self._looked, crossers, walls, thetas = scan_frames(dense, layout, members)
-        if not crossers.size or float(np.min(thetas)) > stop:
+        first = float(thetas.min(initial=np.inf))
+        if first > stop:
             return stop, Arrivals(crossers[:0], walls[:0], thetas[:0]), False
-        state.sync()
-        z = neurons.actual(crossers)
+        z = through_columns(crossers, state.columns, layout, members)
         kink_stop = self._kink_stop(neurons.mass[crossers] * np.einsum("ji,ji->j", z, z), thetas, step)
         is_cut = bool(kink_stop < stop and np.count_nonzero(thetas < kink_stop) > 1)
         stop = min(stop, kink_stop)
-        if float(np.min(thetas)) >= stop:
+        if first >= stop:
             due = thetas <= stop + 1e-15
             return stop, Arrivals(crossers[due], walls[due], thetas[due]), is_cut
         pulls, jumps = self._pull_polynomials(dense)
-        course = Course(dense, pulls, jumps, ~np.any(pulls, axis=(1, 2)), neurons.beyond, neurons.upon)
+        course = Course(dense, pulls, jumps, ~pulls.any(axis=(1, 2)), neurons.beyond, neurons.upon)
         arrivals = Arrivals(crossers, walls, thetas)
         stop = min(stop, carry_crossers(False, stop, arrivals, course, layout, members)[0])
         _, at, when, ids, event_walls, event_thetas, codes = carry_crossers(
@@ -108,9 +109,10 @@ class LightCrossers:
         """Bernstein polynomials over the step of <D_g, normal>, (G, B, 5), and of the jumps, (B, 5)."""
         layout = self._state.layout
         directions, jumps = pulls_at(dense, _NODES, layout)
-        pulls = np.stack([at_node @ layout.normals.T for at_node in directions])
+        pulls = directions @ layout.normals.T  # (5, G, B)
         self._evaluations += len(_NODES)
+        coefficients = (_TO_BERNSTEIN @ pulls.reshape(len(_NODES), -1)).reshape(pulls.shape)
         return (
-            np.ascontiguousarray(np.moveaxis(np.tensordot(_TO_BERNSTEIN, pulls, axes=1), 0, -1)),
-            np.ascontiguousarray(np.moveaxis(np.tensordot(_TO_BERNSTEIN, jumps, axes=1), 0, -1)),
+            np.ascontiguousarray(coefficients.transpose(1, 2, 0)),
+            np.ascontiguousarray((_TO_BERNSTEIN @ jumps).T),
         )
