@@ -145,7 +145,7 @@ class Recording:
     def add(self, run: AbstractRun) -> None:
         """Record the run as it is now."""
         outputs = run.outputs()
-        if not np.all(np.isfinite(outputs)):
+        if not np.isfinite(outputs).all():
             raise BackendError(
                 f"the run must have finite outputs, got {outputs[~np.isfinite(outputs)][0]} at step {run.steps}; "
                 "its solver should have ended before."

@@ -12,7 +12,7 @@ from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector, Int
 from reluflow.bernstein_kernels import NO_ROOT, first_root
 from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import Members
-from reluflow.dynamics.event_driven.step_kernels import columns_at
+from reluflow.dynamics.event_driven.step_kernels import columns_at, dense_polynomial
 from reluflow.dynamics.shared.flow_kernels import (
     Layout,
     add_wall_pulls,
@@ -303,3 +303,35 @@ def may_cross(
             if _is_due(j, members, reach):
                 return True, reach
     return False, reach
+
+
+@kernel()
+def events_of_columns(
+    columns: FloatMatrix,
+    end: FloatMatrix,
+    slopes: FloatCube,
+    rates: FloatVector,
+    step: float,
+    elapsed: float,
+    log_rate: float,
+    layout: Layout,
+    output_signs: SignVector,
+    column_neurons: IntVector,
+) -> tuple[FloatArray, FloatArray, IntArray, IntArray, FloatArray]:
+    """`dense_polynomial` of a step, and the neuron columns that come to a wall in it: neuron, wall, fraction."""
+    dense, clock = dense_polynomial(columns, end, slopes, rates, step, elapsed, log_rate, layout)
+    thetas, walls = scan_columns(dense, layout, output_signs)
+    found = np.flatnonzero(thetas <= 1.0)
+    return dense, clock, column_neurons[found], walls[found], thetas[found]
+
+
+@kernel()
+def stays_clear(
+    columns: FloatMatrix, slopes: FloatCube, step: float, layout: Layout, output_signs: SignVector, members: Members
+) -> bool:
+    """Whether no neuron can come to a wall within the step (see `may_cross`), which is then written off their slack."""
+    can_cross, reach = may_cross(columns, slopes, step, layout, output_signs, members)
+    if not can_cross:
+        for g in range(reach.shape[0]):
+            members.path[g] += reach[g]
+    return not can_cross

@@ -9,13 +9,12 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.bernstein_kernels import first_root, value_at
 from reluflow.dynamics.event_driven.carrying_kernels import Arrivals
-from reluflow.dynamics.event_driven.crossing_kernels import may_cross, scan_columns
+from reluflow.dynamics.event_driven.crossing_kernels import events_of_columns, stays_clear
 from reluflow.dynamics.event_driven.flow_state import FlowState
 from reluflow.dynamics.event_driven.light_crossers import LightCrossers
 from reluflow.dynamics.event_driven.slides import SlideExit
 from reluflow.dynamics.event_driven.step_kernels import (
     columns_at,
-    dense_polynomial,
     finish_step,
     restore_invariants,
     take_step,
@@ -193,27 +192,22 @@ class FlowRun(AbstractRun):
     def _is_clear(self, length: float) -> bool:
         """Whether no neuron can come to a wall within the step just computed, which is then written off their slack."""
         state, neurons = self._state, self._state.neurons
-        can_cross, reach = may_cross(
-            state.columns, state.slopes, length, state.layout, neurons.column_watch, neurons.members()
+        return bool(
+            stays_clear(state.columns, state.slopes, length, state.layout, neurons.column_watch, neurons.members())
         )
-        if not can_cross:
-            neurons.path += reach
-        return not can_cross
 
     def _finish_with_events(self, step: Step, time_left: float, limit: float) -> None:
         """Find the events of the step, cut it at the first one that matters, move there and act."""
         state, neurons = self._state, self._state.neurons
-        dense, clock = dense_polynomial(
+        dense, clock, *found = events_of_columns(
             *(state.columns, step.end, state.slopes, state.rates),
-            *(step.length, step.elapsed, state.log_rate, state.layout),
+            *(step.length, step.elapsed, state.log_rate, state.layout, neurons.column_watch, neurons.column_neurons),
         )
         self.force_evaluations += 3
-        thetas, walls = scan_columns(dense, state.layout, neurons.column_watch)
-        found = np.flatnonzero(thetas <= 1.0)
-        arrivals = Arrivals(neurons.column_neurons[found], walls[found], thetas[found])
+        arrivals = Arrivals(*found)
         slide_exit = state.slides.first_exit(dense)
         self.force_evaluations += state.slides.take_evaluations()
-        stop = min(float(np.min(arrivals.thetas, initial=1.0)), slide_exit.theta)
+        stop = min(float(arrivals.thetas.min(initial=1.0)), slide_exit.theta)
         if float(value_at(clock, stop)) > time_left * (1.0 + 1e-14):
             stop = float(first_root(time_left - clock, 0.0)) if state.layout.loss.fades else time_left / step.length
         if neurons.frames:

@@ -20,7 +20,6 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, shrinks_for_ever
 from reluflow.dynamics.shared.boundary_events import BoundaryEvents
 from reluflow.dynamics.shared.flow_kernels import (
-    group_forces,
     outputs_of,
     reading_of,
     relative_forces,
@@ -40,6 +39,7 @@ class Reading(NamedTuple):
     """What is read off a state at every step, in one call: see `reading_of`."""
 
     outputs: FloatArray
+    pulls: FloatArray
     square: float
     along: float
     size: float
@@ -158,8 +158,7 @@ class FlowState:
 
     def group_pulls(self) -> FloatArray:
         """D of every group relative to R, shape (G, d)."""
-        forces, _ = relative_forces(self.outputs(), self.layout)
-        return np.asarray(group_forces(forces, self.layout))
+        return self._read().pulls
 
     def wall_pulls(self, columns: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Pull of every wall on its two sides, relative to R, here or at other columns."""

@@ -75,6 +75,7 @@ class GroupedNeurons:
         self._moments: dict[int, FloatArray] = {}
         self._moment_trace: dict[int, float] = {}
         self._solvers_of: dict[bytes, FloatArray] = {}
+        self._all_samples = np.ones(dataset.n, dtype=bool)
         self._no_tangents = np.zeros((0, self.d))
         self._tangents_of = {np.zeros(len(walls.normals), dtype=bool).tobytes(): self._no_tangents}
         self._clear_groups()
@@ -310,7 +311,7 @@ class GroupedNeurons:
             frame_of_group=frame_of_group,
             moments=moments,
             weights=gathered.weights,
-            counted=counted_in_rate(eta, starts),
+            counted=counted_in_rate(eta, starts) if self._constants["loss"].fades else self._all_samples,
         )
         return columns, layout
 

@@ -47,10 +47,12 @@ class BoundaryEvents:
         self._pull_errors = pull_errors
         self.ridges: set[tuple[bytes, int, int]] = set()
         self.met_ridge = False
+        self._along: dict[int, FloatArray] = {}
 
     def follow(self, neurons: LoneNeurons) -> None:
         """Go on with these."""
         self._neurons = neurons
+        self._along = {}  # of other walls
 
     def leave_wall(self, g: int, b: int, side: int, time: float) -> None:
         """All neurons of a sliding group leave one of its walls together."""
@@ -128,7 +130,7 @@ class BoundaryEvents:
         choice = self._choice(j, index, pulls, rounding)
         sides = before.copy()
         sides[index] = choice.sides
-        basis = orthonormal_rows(normals[index])
+        basis = self._spanned_by(index)
         w = neurons.shapes[j, : neurons.d]
         neurons.shapes[j, : neurons.d] = w - (basis @ w) @ basis
         if choice.is_ridge:
@@ -144,6 +146,15 @@ class BoundaryEvents:
             if kind is not None and not (is_initial and side != 0):
                 self._recorder.add(j, int(samples[b]), time, kind)
         neurons.move(np.array([j]), sides, int(neurons.output_sign[j]))
+
+    def _spanned_by(self, index: IntArray) -> FloatArray:
+        """Orthonormal rows that span some normals; those of a single wall, which most neurons meet, are kept."""
+        if len(index) != 1:
+            return orthonormal_rows(self._neurons.walls.normals[index])
+        wall = int(index[0])
+        if wall not in self._along:
+            self._along[wall] = orthonormal_rows(self._neurons.walls.normals[index])
+        return self._along[wall]
 
     def _choice(self, j: int, index: IntArray, pulls: tuple[FloatArray, FloatArray], rounding: float) -> Resolution:
         """Where neuron j, standing on the walls of `index`, goes under these pulls."""

@@ -248,8 +248,11 @@ def velocity(columns: FloatMatrix, layout: Layout, log_rate_at_start: float, slo
 
 
 @kernel()
-def reading_of(columns: FloatMatrix, layout: Layout) -> tuple[FloatArray, float, float, float]:
-    """The outputs, and of the gradient relative to the rate R: |grad L|^2, <parameters, -grad L>, |parameters|^2."""
+def reading_of(columns: FloatMatrix, layout: Layout) -> tuple[FloatArray, FloatArray, float, float, float]:
+    """The outputs and D of every group, and of the gradient |grad L|^2, <parameters, -grad L> and |parameters|^2.
+
+    D and the gradient are relative to the rate R.
+    """
     d = layout.samples.shape[1]
     made = make_forces(layout)
     write_outputs(columns, layout, made.outputs, made.mean)
@@ -285,4 +288,4 @@ def reading_of(columns: FloatMatrix, layout: Layout) -> tuple[FloatArray, float,
                     along += 2.0 * weight * a * towards[f]
                     for i in range(d + 1):
                         size += weight * columns[first + e, i] * columns[first + f, i]
-    return made.outputs, square, along, size
+    return made.outputs, made.pull, square, along, size
