@@ -243,6 +243,18 @@ def carry_crossers(
 
 
 @kernel()
+def carry_until_trouble(
+    stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members
+) -> tuple[float, IntArray, FloatArray, IntArray, IntArray, FloatArray, IntArray]:
+    """`carry_crossers`, written down, up to `stop` or the first trouble before it; returns which, and the rest."""
+    stop = min(stop, carry_crossers(False, stop, arrivals, course, layout, members)[0])
+    _, walls, thetas, neurons, event_walls, event_thetas, codes = carry_crossers(
+        True, stop, arrivals, course, layout, members
+    )
+    return stop, walls, thetas, neurons, event_walls, event_thetas, codes
+
+
+@kernel()
 def summed_block(values: FloatVector, first: int, count: int) -> float:
     """The sum of at most 128 values, added in the order in which NumPy adds them."""
     total = -0.0

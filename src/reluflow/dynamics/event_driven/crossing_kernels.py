@@ -16,10 +16,12 @@ from reluflow.dynamics.event_driven.step_kernels import columns_at, dense_polyno
 from reluflow.dynamics.shared.flow_kernels import (
     Layout,
     add_wall_pulls,
-    group_forces,
-    outputs_of,
-    relative_forces,
+    make_forces,
     wall_forces,
+    write_group_forces,
+    write_outputs,
+    write_relative_forces,
+    write_wall_forces,
 )
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
@@ -237,9 +239,11 @@ def slide_margins_at(
 ) -> FloatArray:
     """`slide_margins` at some fractions of the step, shape (num_thetas, num_pairs, 2)."""
     margins = np.empty((thetas.shape[0], pairs.shape[0], 2))
+    made = make_forces(layout)
     for node in range(thetas.shape[0]):
-        forces, _ = relative_forces(outputs_of(columns_at(coefficients, thetas[node]), layout), layout)
-        margins[node] = slide_margins(forces, layout, pairs, solvers, orientation)
+        write_outputs(columns_at(coefficients, thetas[node]), layout, made.outputs, made.mean)
+        write_relative_forces(made.outputs, layout, made.relative)
+        margins[node] = slide_margins(made.relative, layout, pairs, solvers, orientation)
     return margins
 
 
@@ -248,12 +252,14 @@ def pulls_at(coefficients: FloatCube, thetas: FloatVector, layout: Layout) -> tu
     """D of every group, shape (num_thetas, G, d), and the jumps of the walls, (num_thetas, B), along the step."""
     pulls = np.empty((thetas.shape[0], layout.sides.shape[0], layout.normals.shape[1]))
     jumps = np.empty((thetas.shape[0], layout.normals.shape[0]))
+    made = make_forces(layout)
     for node in range(thetas.shape[0]):
-        forces, _ = relative_forces(outputs_of(columns_at(coefficients, thetas[node]), layout), layout)
-        plus, minus = wall_forces(forces, layout)
-        pulls[node] = group_forces(forces, layout)
-        for b in range(plus.shape[0]):
-            jumps[node, b] = plus[b] - minus[b]
+        write_outputs(columns_at(coefficients, thetas[node]), layout, made.outputs, made.mean)
+        write_relative_forces(made.outputs, layout, made.relative)
+        write_wall_forces(made.relative, layout, made.plus, made.minus)
+        write_group_forces(made.plus, made.minus, layout, pulls[node])
+        for b in range(jumps.shape[1]):
+            jumps[node, b] = made.plus[b] - made.minus[b]
     return pulls, jumps
 
 

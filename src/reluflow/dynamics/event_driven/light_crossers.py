@@ -7,7 +7,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.bernstein_kernels import values_at
 from reluflow.dynamics.event import EventRecorder
-from reluflow.dynamics.event_driven.carrying_kernels import Arrivals, Course, carry_crossers, last_within_budget
+from reluflow.dynamics.event_driven.carrying_kernels import Arrivals, Course, carry_until_trouble, last_within_budget
 from reluflow.dynamics.event_driven.crossing_kernels import pulls_at, refresh_expiry, scan_frames
 from reluflow.dynamics.event_driven.flow_state import FlowState
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import through_columns
@@ -73,9 +73,8 @@ class LightCrossers:
         pulls, jumps = self._pull_polynomials(dense)
         course = Course(dense, pulls, jumps, ~pulls.any(axis=(1, 2)), neurons.beyond, neurons.upon)
         arrivals = Arrivals(crossers, walls, thetas)
-        stop = min(stop, carry_crossers(False, stop, arrivals, course, layout, members)[0])
-        _, at, when, ids, event_walls, event_thetas, codes = carry_crossers(
-            True, stop, arrivals, course, layout, members
+        stop, at, when, ids, event_walls, event_thetas, codes = carry_until_trouble(
+            stop, arrivals, course, layout, members
         )
         if ids.size:
             with np.errstate(over="ignore"):
