@@ -11,14 +11,14 @@ from math import comb
 import numpy as np
 
 from reluflow.arrays import FloatArray, FloatVector
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 
 NO_ROOT = 2.0
 _MOST_POWERS = 33  # a series of 29 terms times the strength of a wall, a polynomial with 5
 _INVERSE_BINOMIALS = np.array([[1.0 / max(comb(n, k), 1) for k in range(_MOST_POWERS)] for n in range(_MOST_POWERS)])
 
 
-@kernel()
+@borrowing_kernel()
 def value_at(coefficients: FloatVector, theta: float) -> float:
     """A Bernstein polynomial at theta in [0, 1]."""
     degree = coefficients.shape[0] - 1
@@ -100,7 +100,7 @@ def first_root_of_powers(powers: FloatVector, degree: int, before: float, tolera
     return first_root(work[: degree + 1], tolerance)
 
 
-@kernel()
+@borrowing_kernel()
 def _horner(powers: FloatVector, degree: int, theta: float) -> float:
     total = powers[degree]
     for i in range(degree - 1, -1, -1):
@@ -108,7 +108,7 @@ def _horner(powers: FloatVector, degree: int, theta: float) -> float:
     return float(total)
 
 
-@kernel()
+@borrowing_kernel()
 def _only_root(powers: FloatVector, degree: int, high: float) -> float:
     """The root between 0, where the polynomial is positive, and `high`, where it is not, to rounding (Newton)."""
     low, theta = 0.0, min(high, -powers[0] / powers[1]) if powers[1] < 0.0 else 0.5 * high
@@ -134,7 +134,7 @@ def _only_root(powers: FloatVector, degree: int, high: float) -> float:
     return high
 
 
-@kernel()
+@borrowing_kernel()
 def _bracketed_root(coefficients: FloatVector, low: float, high: float) -> float:
     """A root between `low`, where the polynomial is positive, and `high`, where it is not, to rounding (Illinois)."""
     value_low, value_high = value_at(coefficients, low), value_at(coefficients, high)

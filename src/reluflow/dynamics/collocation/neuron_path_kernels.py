@@ -25,7 +25,7 @@ from reluflow.arrays import (
     SignMatrix,
     SignVector,
 )
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.collocation.arrival_kernels import (
     NO_EVENT,
     REFRACTION,
@@ -191,7 +191,7 @@ def _expand_piece(
     return degree, length
 
 
-@kernel()
+@borrowing_kernel()
 def _write_event(out: Paths, row: int, wall: int, tau: float, kind: int, side: int, kink: float) -> None:
     """Write the next event of a neuron into its path."""
     place_of = out.num_events[row]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import FloatMatrix, FloatVector
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.collocation.tuning import MOST_TERMS, NEGLIGIBLE_TERM
 from reluflow.dynamics.collocation.vector_kernels import FAST, copy_vector, dot, norm
 
@@ -39,7 +39,7 @@ class Series(NamedTuple):
     terms_w: FloatMatrix  # (T, d) for several
 
 
-@kernel(fastmath=FAST)
+@borrowing_kernel(fastmath=FAST)
 def shifted(pull: FloatMatrix, tau: float, out: FloatMatrix, strengths: FloatVector) -> None:
     """Coefficients of D(tau + x) in x, shape (q, d), from those of D, and their norms."""
     if pull.shape[0] == 5:
@@ -59,7 +59,7 @@ def shifted(pull: FloatMatrix, tau: float, out: FloatMatrix, strengths: FloatVec
         strengths[power] = norm(out[power])
 
 
-@kernel(fastmath=FAST)
+@borrowing_kernel(fastmath=FAST)
 def _shifted_quartic(pull: FloatMatrix, tau: float, out: FloatMatrix, strengths: FloatVector) -> None:
     """The same of five coefficients in one pass: every neuron does this at every event."""
     source0, source1, source2, source3, source4 = pull[0], pull[1], pull[2], pull[3], pull[4]
@@ -82,7 +82,7 @@ def _shifted_quartic(pull: FloatMatrix, tau: float, out: FloatMatrix, strengths:
     strengths[3], strengths[4] = np.sqrt(square3), np.sqrt(square4)
 
 
-@kernel()
+@borrowing_kernel()
 def stretched(strengths: FloatVector, length: float, factors: FloatVector, sizes: FloatVector) -> None:
     """What turns the coefficients of D into those of length D(length x), and the norms of these."""
     factor = length
@@ -92,7 +92,7 @@ def stretched(strengths: FloatVector, length: float, factors: FloatVector, sizes
         factor *= length
 
 
-@kernel()
+@borrowing_kernel()
 def multiply(ahead: PullAhead, w: FloatVector) -> None:
     """The inner products of the pull, from its rows and norms."""
     here, strengths, gram, along = ahead
@@ -161,7 +161,7 @@ def expand(length: float, a: float, ahead: PullAhead, factors: FloatVector, size
     return -1
 
 
-@kernel(fastmath=FAST)
+@borrowing_kernel(fastmath=FAST)
 def expand_straight(
     length: float, a: float, ahead: PullAhead, factors: FloatVector, decay: float, series: Series
 ) -> int:
@@ -241,7 +241,7 @@ def expand_several(
     return -1 if moves_outputs else MOST_TERMS
 
 
-@kernel(fastmath=FAST)
+@borrowing_kernel(fastmath=FAST)
 def place(
     series: Series, here: FloatMatrix, degree: int, at: float, w: FloatVector, out: FloatVector, v: FloatVector,
     shares: FloatVector,

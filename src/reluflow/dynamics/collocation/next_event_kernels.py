@@ -6,7 +6,7 @@ import numpy as np
 
 from reluflow.arrays import FloatMatrix, FloatVector, IntVector, SignVector
 from reluflow.bernstein_kernels import NO_ROOT, first_root_of_powers
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.collocation.neuron_series_kernels import Series
 from reluflow.dynamics.collocation.sliding_kernels import Pulls, Slide, strength_of
 from reluflow.dynamics.collocation.tuning import ON_WALL
@@ -14,7 +14,7 @@ from reluflow.dynamics.collocation.vector_kernels import dot, norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
 
-@kernel()
+@borrowing_kernel()
 def choose_by_way(
     keys: FloatVector, until: float, side: SignVector, keep_held: bool, among: IntVector, num: int, chosen: IntVector
 ) -> int:

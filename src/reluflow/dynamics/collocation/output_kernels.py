@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, FloatMatrix
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel
 
 
-@kernel()
+@borrowing_kernel()
 def add_outputs(heights: FloatMatrix, weights: FloatMatrix, leak: float, outputs: FloatMatrix) -> None:
     """Add sum_j weights[j, p] sigma(heights[j P + p, k]) to `outputs` (P, n), for weights of shape (m, P)."""
     num_neurons, num_points = weights.shape
@@ -20,7 +20,7 @@ def add_outputs(heights: FloatMatrix, weights: FloatMatrix, leak: float, outputs
                 total[k] += weight * max(row[k], leak * row[k])
 
 
-@kernel()
+@borrowing_kernel()
 def add_changed_outputs(
     heights: FloatArray, changes: NDArray[np.float32], weights: FloatArray, leak: float, outputs: FloatArray
 ) -> None:

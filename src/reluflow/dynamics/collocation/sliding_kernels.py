@@ -19,7 +19,7 @@ from reluflow.arrays import (
     SignMatrix,
     SignVector,
 )
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.collocation.tuning import DEPENDENT_NORMAL, MOSTLY_NORMAL
 from reluflow.dynamics.collocation.vector_kernels import FAST, column_along, copy_vector, dot, norm, value_along
 from reluflow.geometry.boundary.tolerance import ROUNDING
@@ -67,7 +67,7 @@ class SlideStarts(NamedTuple):
     triangle: FloatCube  # (S, most, most)
 
 
-@kernel(fastmath=FAST)
+@borrowing_kernel(fastmath=FAST)
 def take_off(vector: FloatVector, slide: Slide, along: FloatVector) -> None:
     """Make a vector tangent to the sliding walls, and add what it had along the rows of the basis to `along`."""
     for row in range(slide.held[0]):
@@ -78,7 +78,7 @@ def take_off(vector: FloatVector, slide: Slide, along: FloatVector) -> None:
             vector[axis] -= part * direction[axis]
 
 
-@kernel()
+@borrowing_kernel()
 def split(vector: FloatVector, slide: Slide, along: FloatVector) -> None:
     """`take_off` into an empty `along`, repeated where most of the vector was normal, so that all of that is gone."""
     along[: slide.held[0]] = 0.0
@@ -88,7 +88,7 @@ def split(vector: FloatVector, slide: Slide, along: FloatVector) -> None:
         take_off(vector, slide, along)
 
 
-@kernel()
+@borrowing_kernel()
 def solve_triangle(along: FloatVector, slide: Slide, out: FloatVector) -> None:
     """Strengths along the walls that cancel what a pull has along the rows of the basis."""
     for i in range(slide.held[0] - 1, -1, -1):
@@ -98,7 +98,7 @@ def solve_triangle(along: FloatVector, slide: Slide, out: FloatVector) -> None:
         out[i] = total / slide.triangle[i, i]
 
 
-@kernel()
+@borrowing_kernel()
 def add_wall(b: int, normals: FloatMatrix, slide: Slide) -> bool:
     """Slide on one more wall, unless the others hold the neuron on it anyway; whether it is a new one."""
     count = slide.held[0]
@@ -117,14 +117,14 @@ def add_wall(b: int, normals: FloatMatrix, slide: Slide) -> bool:
     return False
 
 
-@kernel()
+@borrowing_kernel()
 def balance(slide: Slide) -> None:
     """The multipliers from `along`."""
     for row in range(slide.rest.shape[0]):
         solve_triangle(slide.along[row], slide, slide.multipliers[row])
 
 
-@kernel()
+@borrowing_kernel()
 def refresh(slide: Slide) -> None:
     """D and the multipliers from the pull of the other walls."""
     for row in range(slide.rest.shape[0]):
@@ -133,7 +133,7 @@ def refresh(slide: Slide) -> None:
     balance(slide)
 
 
-@kernel(fastmath=FAST)
+@borrowing_kernel(fastmath=FAST)
 def hold_newest(slide: Slide) -> None:
     """Make the pull tangent to the wall added last, to which it was not yet."""
     last = slide.held[0] - 1
@@ -147,7 +147,7 @@ def hold_newest(slide: Slide) -> None:
     balance(slide)
 
 
-@kernel(fastmath=FAST)
+@borrowing_kernel(fastmath=FAST)
 def _release(b: int, slide: Slide) -> None:
     """Slide on one wall fewer: rotations of the basis bring what was held by it alone into its last row, which goes."""
     count, place = slide.held[0], 0
@@ -222,7 +222,7 @@ def gather(side: SignVector, normals: FloatMatrix, slide: Slide) -> None:
     refresh(slide)
 
 
-@kernel()
+@borrowing_kernel()
 def strength_of(pulls: Pulls, b: int, side: int, row: int) -> float:
     """What a wall pulls on one side (0: on it, nothing of its own)."""
     if side > 0:
@@ -230,7 +230,7 @@ def strength_of(pulls: Pulls, b: int, side: int, row: int) -> float:
     return float(pulls.minus[b, row]) if side < 0 else 0.0
 
 
-@kernel()
+@borrowing_kernel()
 def set_side(slide: Slide, pulls: Pulls, side: SignVector, b: int, new: int) -> None:
     """Move a neuron to another side of a wall (0: onto it); only `rest` follows."""
     for row in range(slide.rest.shape[0]):
@@ -241,7 +241,7 @@ def set_side(slide: Slide, pulls: Pulls, side: SignVector, b: int, new: int) -> 
     side[b] = new
 
 
-@kernel()
+@borrowing_kernel()
 def is_silent(side: SignVector, pulls: Pulls) -> bool:
     """Whether nothing pulls a neuron on these sides, and never will."""
     for b in range(side.shape[0]):  # noqa: SIM110 (compiled code has no generators)
@@ -309,7 +309,7 @@ def _gather_all(sides: SignMatrix, normals: FloatMatrix, sliding: IntVector, sta
                 add_wall(b, normals, slide)
 
 
-@kernel()
+@borrowing_kernel()
 def restore(starts: SlideStarts, row: int, slide: Slide) -> None:
     """Begin with the walls a neuron slides on at the start of the step."""
     place = starts.places[row]

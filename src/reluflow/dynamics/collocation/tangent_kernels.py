@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatMatrix, IntVector, SignMatrix
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel
 from reluflow.dynamics.collocation.tuning import DEPENDENT_SQUARE
 
 
-@kernel(fastmath={"reassoc", "contract"})
+@borrowing_kernel(fastmath={"reassoc", "contract"})
 def normal_rows(
     sides: SignMatrix,
     first_sample: IntVector,

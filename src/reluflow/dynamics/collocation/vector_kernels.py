@@ -11,19 +11,19 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatMatrix, FloatVector
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel
 
 FAST = {"reassoc", "contract"}
 
 
-@kernel()
+@borrowing_kernel()
 def copy_vector(source: FloatVector, target: FloatVector) -> None:
     """target = source; Numba takes a second to compile the same for slices, which may have any shape."""
     for i in range(target.shape[0]):
         target[i] = source[i]
 
 
-@kernel(fastmath=FAST)
+@borrowing_kernel(fastmath=FAST)
 def dot(one: FloatVector, two: FloatVector) -> float:
     """<one, two>."""
     total = 0.0
@@ -32,13 +32,13 @@ def dot(one: FloatVector, two: FloatVector) -> float:
     return total
 
 
-@kernel()
+@borrowing_kernel()
 def norm(vector: FloatVector) -> float:
     """|vector|."""
     return float(np.sqrt(dot(vector, vector)))
 
 
-@kernel()
+@borrowing_kernel()
 def value(coefficients: FloatVector, tau: float) -> float:
     """A polynomial in powers of tau."""
     total = 0.0
@@ -47,7 +47,7 @@ def value(coefficients: FloatVector, tau: float) -> float:
     return total
 
 
-@kernel()
+@borrowing_kernel()
 def value_along(coefficients: FloatVector, direction: FloatVector, tau: float) -> float:
     """Polynomials of every output (K q,), summed along a direction of the outputs (K,)."""
     q = coefficients.shape[0] // direction.shape[0]
@@ -57,7 +57,7 @@ def value_along(coefficients: FloatVector, direction: FloatVector, tau: float) -
     return total
 
 
-@kernel()
+@borrowing_kernel()
 def column_along(matrix: FloatMatrix, column: int, direction: FloatVector, tau: float) -> float:
     """`value_along` of a column of a matrix (K q, ...)."""
     q = matrix.shape[0] // direction.shape[0]
@@ -70,7 +70,7 @@ def column_along(matrix: FloatMatrix, column: int, direction: FloatVector, tau: 
     return total
 
 
-@kernel(fastmath=FAST)
+@borrowing_kernel(fastmath=FAST)
 def pull_at(pull: FloatMatrix, tau: float, out: FloatVector) -> None:
     """D at tau, of one output."""
     if pull.shape[0] == 5:  # in one pass: this is done at every event
@@ -84,7 +84,7 @@ def pull_at(pull: FloatMatrix, tau: float, out: FloatVector) -> None:
             out[axis] = out[axis] * tau + pull[row, axis]
 
 
-@kernel(fastmath=FAST)
+@borrowing_kernel(fastmath=FAST)
 def pull_along(pull: FloatMatrix, direction: FloatVector, tau: float, out: FloatVector) -> None:
     """D at tau times a direction of the outputs; of one output D itself."""
     if direction.shape[0] == 1:
@@ -102,7 +102,7 @@ def pull_along(pull: FloatMatrix, direction: FloatVector, tau: float, out: Float
             factor *= tau
 
 
-@kernel()
+@borrowing_kernel()
 def square_of(vector: FloatVector) -> float:
     """|vector|^2, summed in order."""
     total = 0.0
@@ -111,7 +111,7 @@ def square_of(vector: FloatVector) -> float:
     return total
 
 
-@kernel()
+@borrowing_kernel()
 def push_of(w: FloatVector, pull: FloatMatrix, tau: float, out: FloatVector) -> None:
     """D^T w at tau, shape (K,): how fast v moves."""
     q = pull.shape[0] // out.shape[0]
@@ -122,7 +122,7 @@ def push_of(w: FloatVector, pull: FloatMatrix, tau: float, out: FloatVector) -> 
         out[c] = part
 
 
-@kernel()
+@borrowing_kernel()
 def face_outputs(w: FloatVector, v: FloatVector, pull: FloatMatrix, tau: float, direction: FloatVector) -> float:
     """Write the direction of v, or where v is 0 the one that D^T w is about to give it; 1, or 0 where there is none."""
     length = norm(v)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import FloatMatrix, FloatVector, IntVector, SignVector
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.collocation.tuning import HEIGHT_ROUNDING
 from reluflow.dynamics.collocation.vector_kernels import dot
 
@@ -62,7 +62,7 @@ def survey_walls(w: FloatVector, size: float, pull: FloatMatrix, normals: FloatM
     return Survey(heights, rates, np.zeros(num_walls), pull.copy(), np.zeros(q), np.zeros(q), gauges)
 
 
-@kernel()
+@borrowing_kernel()
 def outlook(survey: Survey, start: float, end: float, spent: float) -> Outlook:
     """A stretch along which |a| integrates to `spent` at most."""
     changed, power = 0.0, 1.0
@@ -107,7 +107,7 @@ def choose_by_survey(
     return count
 
 
-@kernel()
+@borrowing_kernel()
 def note_heights(survey: Survey, chosen: IntVector, num: int, found: FloatVector) -> None:
     """Take heights that were looked at for known."""
     clocks = survey.clocks
@@ -120,7 +120,7 @@ def note_heights(survey: Survey, chosen: IntVector, num: int, found: FloatVector
         survey.marks[b] = survey.gauges[0]
 
 
-@kernel()
+@borrowing_kernel()
 def follow(survey: Survey, tau: float, shares: FloatVector, drift: float, size: float) -> None:
     """Move the clocks on by the integrals of a x^l, x from tau on; note how far it may have drifted, and its size."""
     for row in range(survey.clocks.shape[0]):
@@ -133,7 +133,7 @@ def follow(survey: Survey, tau: float, shares: FloatVector, drift: float, size: 
     survey.gauges[1] = max(survey.gauges[1], size)
 
 
-@kernel()
+@borrowing_kernel()
 def compare_pulls(survey: Survey, pull: FloatMatrix) -> None:
     """How far the pull has come from that of the survey."""
     for row in range(pull.shape[0]):
