@@ -39,4 +39,4 @@ def start_laboratory(*words: str) -> Laboratory:
 def stop(laboratory: Laboratory) -> int:
     if laboratory.process.poll() is None:
         laboratory.process.send_signal(signal.SIGINT)
-    return laboratory.process.wait(20)
+    return laboratory.process.wait(60)  # a busy machine takes its time to finish what is being compiled

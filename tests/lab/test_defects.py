@@ -62,6 +62,28 @@ def test_a_sample_is_dragged_among_infinitely_many_neurons(open_page):
     assert page.evaluate("reluflow.state().run.X") is not None
 
 
+@pytest.mark.parametrize("size", [(390, 844), (1100, 800), (1280, 720), (1920, 1080)])
+def test_words_that_come_and_go_do_not_move_the_picture(open_page, size):
+    """What was said stood above the picture: an answer that came as one reached for a sample moved it by 36 pixels."""
+    page = open_page("v=1&width=5")
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    page.wait_for_timeout(100)
+    places = []
+    for words in ("", "Connecting again. " * 12):
+        page.evaluate(
+            """(words) => {
+              const status = document.getElementById("status"), busy = document.getElementById("busy");
+              status.textContent = words; status.hidden = words === ""; busy.hidden = false;
+            }""",
+            words,
+        )
+        places.append(page.locator(".plane").bounding_box())
+    page.evaluate("document.getElementById('status').hidden = document.getElementById('busy').hidden = true")
+    places.append(page.locator(".plane").bounding_box())
+    assert places[0] == places[1] == places[2]
+    page.set_viewport_size({"width": 1280, "height": 860})
+
+
 def test_play_goes_on_though_the_first_stamp_lies_before_the_click(open_page):
     """The stamp of the first frame may be older than the click; the position became negative and it stopped."""
     page = open_page("v=1&width=5&view.at=0")

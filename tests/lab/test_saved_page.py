@@ -69,3 +69,32 @@ def test_several_classes_have_a_page_too(tmp_path, chromium):
     assert "one entry per class" in page.inner_text(".plane-words")
     page.close()
     assert complaints == []
+
+
+def test_dragging_on_a_saved_page_moves_the_geometry_and_gives_the_run_back(trajectory, tmp_path, chromium):
+    """It only played: a sample could not be moved, though the page works its cones out by itself."""
+    trajectory.to_html(tmp_path / "run.html")
+    page, complaints = chromium.new_page(), []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto((tmp_path / "run.html").as_uri())
+    page.wait_for_function("reluflow.at() > 0")
+    page.locator(".play").click()
+    run, before = page.evaluate("[reluflow.run(), reluflow.extremal()]")
+    box, point = page.locator(".plane").bounding_box(), page.evaluate("reluflow.sample(0)")
+    page.mouse.move(box["x"] + point[0], box["y"] + point[1])
+    page.mouse.down()
+    page.mouse.move(box["x"] + point[0] + 30, box["y"] + point[1] - 50, steps=5)
+    page.mouse.up()
+    moved = page.evaluate("reluflow.data()")
+    assert np.linalg.norm(np.array(moved["X"][0]) - trajectory.problem.dataset.X[0]) > 0.1
+    data = reluflow.Dataset(moved["X"], moved["y"])
+    problem = reluflow.TrainingProblem(data, reluflow.SquareLoss(), trajectory.problem.network)
+    ours = reluflow.extremal_vectors(problem).vectors
+    theirs = [row["vector"] for row in page.evaluate("reluflow.extremal()")]
+    np.testing.assert_allclose(np.array(theirs), np.array(ours), atol=1e-9)
+    assert "worked out in this page" in page.inner_text("#says")
+    assert page.evaluate("reluflow.run()") is None
+    page.click("#put-back")
+    assert page.evaluate("[reluflow.run(), reluflow.extremal()]") == [run, before]
+    page.close()
+    assert complaints == []

@@ -40,12 +40,12 @@ export function vectorText(values, digits = 4) {
   return `(${(items.length > 6 ? [...items.slice(0, 5), `… ${items.length}`] : items).join(", ")})`;
 }
 
-/** A table whose first row is its head. */
-export function table(head, rows, caption) {
-  return element("table", {},
+/** A table whose first row is its head; one that is wide is shown as cards where there is little room. */
+export function table(head, rows, caption, isWide = head.length > 3) {
+  return element("table", { class: isWide ? "wide" : null },
     caption ? element("caption", {}, caption) : null,
     element("thead", {}, element("tr", {}, head.map((word) => element("th", { scope: "col" }, word)))),
-    element("tbody", {}, rows.map((row) => element("tr", {}, row.map((cell) => element("td", {}, cell))))));
+    element("tbody", {}, rows.map((row) => element("tr", {}, row.map((cell, k) => element("td", { "data-head": head[k] }, cell))))));
 }
 
 export function download(name, content, type) {

@@ -8,7 +8,7 @@ export function legendOf(model) {
   const formula = element("span", { class: "formula" }, K > 1 ? "h(x) = Σⱼ vⱼ σ(⟨wⱼ, x⟩), a vector with one entry per class" : "h(x) = Σⱼ aⱼ σ(⟨wⱼ, x⟩)");
   const where = d === 2 ? "its angle is the direction of its input weights w" : "its place is the direction of its input weights w as seen in this plane";
   const colours = K > 1 ? "its colour is the class that it speaks for most" : "● a > 0, ◆ a < 0";
-  const nodes = [formula, ` Each dot is one neuron: ${where}, its distance from the centre their size |w| (logarithmic); ${colours}${model.leak === 0 ? "; hollow: dead, it responds to no sample" : ""}. `];
-  if (model.geometry) nodes.push("The ring’s colour says which arrow a neuron starting there turns to (inner ring a > 0, outer a < 0). Lines are where a sample switches a neuron on or off.");
-  return nodes;
+  const words = [` Each dot is one neuron: ${where}, its distance from the centre their size |w| (logarithmic); ${colours}${model.leak === 0 ? "; hollow: dead, it responds to no sample" : ""}. `];
+  if (model.geometry) words.push("The ring’s colour says which arrow a neuron starting there turns to (inner ring a > 0, outer a < 0). Lines are where a sample switches a neuron on or off.");
+  return [formula, element("span", { class: "explained" }, words)];
 }

@@ -140,10 +140,14 @@ export class Plane {
     const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((one) => (high - low) / one <= 3.2) || 1000;
     const first = Math.ceil(low / step) * step, circles = Array.from({ length: Math.floor((high - first) / step) + 1 }, (_, k) => first + k * step);
     const outermost = circles.findLast((e) => this.neuronRadius(e * Math.LN10) < NAMED * this.radius);
-    for (const e of circles) {
-      const radius = this.neuronRadius(e * Math.LN10), words = e === 0 ? "1" : `1e${e}`;
+    let free = Infinity; // where the words of the circle before begin
+    for (const e of circles.toReversed()) {
+      const radius = this.neuronRadius(e * Math.LN10), size = e === 0 ? "1" : `1e${e}`, words = e === outermost ? `|w| = ${size}` : size;
       surface.circle(this.center[0], this.center[1], radius, { stroke: colors.line, dash: [2, 4] });
-      if (radius < NAMED * this.radius) surface.text(this.center[0] + radius * Math.cos(away), this.center[1] - radius * Math.sin(away), e === outermost ? `|w| = ${words}` : words, { color: colors.quiet, size: 11, align: "center", halo: colors.paper });
+      const half = Math.min((3.4 * words.length) / Math.abs(Math.cos(away)), 7.5 / Math.abs(Math.sin(away))); // of the words, along the ray
+      if (radius >= NAMED * this.radius || radius + half > free) continue;
+      free = radius - half;
+      surface.text(this.center[0] + radius * Math.cos(away), this.center[1] - radius * Math.sin(away), words, { color: colors.quiet, size: 11, align: "center", halo: colors.paper });
     }
   }
 
@@ -188,8 +192,6 @@ export class Plane {
   drawSamples(surface, colors) {
     const { y, classes } = this.model.data;
     const many = y.length > MANY;
-    /** @type {number[][]} */
-    const written = [];
     this.places.forEach((_, k) => {
       const [px, py] = this.samplePoint(k);
       const color = classes ? colors.classes[y[k]] : y[k] > 0 ? colors.positive : y[k] < 0 ? colors.negative : colors.dead;
@@ -200,11 +202,20 @@ export class Plane {
       if (isChosen) surface.circle(px, py, size + 7, { stroke: colors.ink, width: 2 });
       if (y[k] >= 0) surface.circle(px, py, size, { fill: color, stroke: colors.paper, width: 2 });
       else surface.path(box, { fill: color, stroke: colors.paper, width: 2, close: true });
-      if (!many) {
-        surface.text(px, py, classes ? String(y[k] + 1) : y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold" });
-        const words = `${k + 1}${classes ? (/^\d+$/.test(classes[y[k]]) ? "" : ` ${classes[y[k]]}`) : Math.abs(y[k]) === 1 ? "" : `: y = ${shown(y[k], 3)}`}`;
-        surface.text(px, this.heightOfWords(px, py, k, 7 * words.length, written), words, { color: colors.ink, size: 12, align: "center", halo: colors.paper });
-      }
+      if (!many) surface.text(px, py, classes ? String(y[k] + 1) : y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold" });
+    });
+  }
+
+  /** Numbers and labels of the samples, over the neurons: at the end of a run these lie on the samples. */
+  drawWords(surface, colors) {
+    const { y, classes } = this.model.data;
+    if (y.length > MANY) return;
+    /** @type {number[][]} */
+    const written = [];
+    this.places.forEach((_, k) => {
+      const [px, py] = this.samplePoint(k);
+      const words = `${k + 1}${classes ? (/^\d+$/.test(classes[y[k]]) ? "" : ` ${classes[y[k]]}`) : Math.abs(y[k]) === 1 ? "" : `: y = ${shown(y[k], 3)}`}`;
+      surface.text(px, this.heightOfWords(px, py, k, 7 * words.length, written), words, { color: colors.ink, size: 12, align: "center", halo: colors.paper });
     });
   }
 
@@ -220,7 +231,11 @@ export class Plane {
 
   drawMoving(surface, state, ghostState) {
     const colors = this.model.palette;
-    if (this.model.hidden?.has("neurons")) return;
+    if (!this.model.hidden?.has("neurons")) this.drawAllNeurons(surface, state, ghostState, colors);
+    if (!this.model.hidden?.has("samples")) this.drawWords(surface, colors);
+  }
+
+  drawAllNeurons(surface, state, ghostState, colors) {
     if (ghostState) this.drawNeurons(surface, ghostState, colors, true);
     const chosen = this.model.selection?.neuron;
     if (chosen !== null && chosen !== undefined && this.model.run && chosen < this.model.run.m) this.drawTrail(surface, chosen, colors);

@@ -1,9 +1,11 @@
 // A run without a server: in a notebook, and as a saved page with what is said of it.
 // @ts-check
+import { Dragging } from "./drag.js";
 import { element, shown, shownTime, table } from "./dom.js";
 import { explained } from "./explanations.js";
 import { planarForecast, planarGeometry } from "./planar.js";
 import { EVENT_WORDS, Run } from "./run.js";
+import { SavedEdits } from "./saved_edits.js";
 import { Viewer } from "./viewer.js";
 import { whyOf } from "./why.js";
 import { decodeFrame, rowsOf } from "./wire.js";
@@ -13,7 +15,7 @@ const MOST_EVENTS = 300;
 /**
  * Show a run given as two frames.
  * @param {HTMLElement} root @param {ArrayBuffer[]} buffers of the data and of the run
- * @param {(model: any) => void} onSelect called when a neuron or a sample was chosen
+ * @param {(model: any, edits: SavedEdits) => void} onSelect called when a neuron or a sample was chosen or moved
  */
 export function showRun(root, buffers, onSelect = () => {}, place = 1) {
   const [head, runHead] = buffers.map(decodeFrame), { arrays } = head;
@@ -22,7 +24,8 @@ export function showRun(root, buffers, onSelect = () => {}, place = 1) {
     v: arrays.v ? rowsOf(arrays.v) : null, classes: head.classes ?? null, logScale: head.log_scale,
   };
   const isPlanar = data.X[0].length === 2 && arrays.forces && data.X.every((/** @type {number[]} */ x) => x[0] !== 0 || x[1] !== 0);
-  const geometry = isPlanar ? planarGeometry(data.X, Array.from(arrays.forces.data), runHead.leak) : null;
+  const forces = isPlanar ? /** @type {number[]} */ (Array.from(arrays.forces.data)) : null;
+  const geometry = forces ? planarGeometry(data.X, forces, runHead.leak) : null;
   const view = { at: place, axis: place === 1 ? "log" : "change", loss: "log", plane: "auto", neuron: null };
   /** @type {{sample: number | null, neuron: number | null}} */
   const selection = { sample: null, neuron: null };
@@ -39,17 +42,10 @@ export function showRun(root, buffers, onSelect = () => {}, place = 1) {
       viewer.show(model);
     },
   });
-  const { planeCanvas } = viewer;
-  planeCanvas.addEventListener("click", (/** @type {MouseEvent} */ event) => {
-    const found = viewer.plane.pick(event.offsetX, event.offsetY, viewer.displayed());
-    Object.assign(selection, { sample: null, neuron: null }, found || {});
-    viewer.show(model);
-    onSelect(model);
-  });
-  planeCanvas.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => viewer.nameUnder(event.offsetX, event.offsetY));
-  planeCanvas.addEventListener("pointerleave", () => { viewer.name.hidden = true; });
+  const edits = new SavedEdits(viewer, model, forces, () => onSelect(model, edits));
+  new Dragging(edits, viewer, edits);
   viewer.show(model);
-  return { viewer, model };
+  return { viewer, model, edits };
 }
 
 /** The whole saved page, from what stands in it. */
@@ -57,15 +53,18 @@ export function showSavedPage() {
   const find = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
   const bytes = (/** @type {string} */ id) => Uint8Array.from(atob(find(id).textContent ?? ""), (letter) => letter.charCodeAt(0)).buffer;
   const limit = JSON.parse(find("limit").textContent ?? "null"), says = find("says");
-  const write = (/** @type {any} */ model) => says.replaceChildren(...sayings(model, limit));
-  const { viewer, model } = showRun(find("viewer"), [bytes("data"), bytes("run")], write, 0);
-  write(model);
+  const write = (/** @type {any} */ model, /** @type {SavedEdits} */ edits) => says.replaceChildren(...(edits.isEdited ? sayingsOfEdits(model, edits) : sayings(model, limit)));
+  const { viewer, model, edits } = showRun(find("viewer"), [bytes("data"), bytes("run")], write, 0);
+  write(model, edits);
   document.addEventListener("keydown", (event) => {
     if (/^(input|select|button|summary)$/i.test(/** @type {HTMLElement} */ (event.target).tagName)) return;
     if (event.key === " ") { viewer.togglePlay(); event.preventDefault(); }
   });
   Object.defineProperty(window, "reluflow", { value: Object.freeze({
-    run: () => ({ T: model.run.T, m: model.run.m, loss: model.run.header.loss, events: model.run.events.t.length }),
+    run: () => (model.run ? { T: model.run.T, m: model.run.m, loss: model.run.header.loss, events: model.run.events.t.length } : null),
+    extremal: () => JSON.parse(JSON.stringify(model.extremal)),
+    data: () => JSON.parse(JSON.stringify({ X: model.data.X, y: model.data.y, w: model.data.w, a: model.data.a })),
+    sample: (/** @type {number} */ k) => viewer.plane.samplePoint(k),
     at: () => viewer.position, scrub: (/** @type {number} */ place) => viewer.scrub(place),
     neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()),
   }) });
@@ -79,10 +78,10 @@ function sayings(/** @type {any} */ model, /** @type {any} */ limit) {
   if (selection.neuron !== null) {
     heading(`Neuron ${selection.neuron + 1}`);
     nodes.push(...whyOf(model, selection.neuron).map((sentence) => element("p", {}, sentence)));
-  } else nodes.push(element("p", {}, "Click a neuron to read why it went where it went; point at anything to read its name."));
+  } else nodes.push(element("p", {}, `Click a neuron to read why it went where it went; point at anything to read its name.${model.geometry ? " Drag a sample or a neuron: cones, arrows and rings follow." : ""}`));
   if (model.geometry) nodes.push(element("p", {}, forecastOf(model)));
   heading("The run");
-  nodes.push(element("p", {}, `${header.sentence} ${header.steps} steps, ${header.crossings} boundaries met, ${header.slides} slides; loss ${shown(header.loss, 6)} at t = ${shownTime(header.time, header.log_time)}. ${header.method}.`));
+  nodes.push(element("p", {}, `${header.sentence} ${header.steps} steps, ${header.crossings} boundaries met, ${header.slides} slides; loss ${shown(header.loss, 6)} at t = ${shownTime(header.time, header.log_time)}. Solver: ${header.method}.`));
   if (header.phases.length) nodes.push(table(["phase", "from", "to"], header.phases.map((/** @type {any} */ phase) => [explained(phase.name), shownTime(phase.start, header.log_time), shownTime(phase.end, header.log_time)]), "Phases"));
   if (limit) {
     heading(`The end: ${limit.kind}${limit.proof ? " (certified)" : " (not a proof)"}`);
@@ -92,6 +91,17 @@ function sayings(/** @type {any} */ model, /** @type {any} */ limit) {
   const rows = Array.from({ length: count }, (_, k) => [shown(t[k], 5), neuron[k] >= 0 ? String(neuron[k] + 1) : "", sample[k] >= 0 ? String(sample[k] + 1) : "", EVENT_WORDS[kind[k]]]);
   if (count) nodes.push(element("details", {}, element("summary", {}, `${t.length} events${count < t.length ? `, the first ${count}` : ""}`), table(["t", "neuron", "sample", "what"], rows)));
   return nodes;
+}
+
+/** What is said where something was moved: the geometry and the forecast, and the way back. */
+function sayingsOfEdits(/** @type {any} */ model, /** @type {SavedEdits} */ edits) {
+  const { extremal } = model;
+  return [
+    element("p", {}, "Moved: the circle shows the start of a run on these samples and neurons. Cones, arrows and rings are worked out in this page; the run itself needs the laboratory (reluflow lab)."),
+    element("p", {}, forecastOf(model)),
+    element("p", {}, `${extremal.length} arrow${extremal.length === 1 ? "" : "s"}: ${extremal.map((/** @type {any} */ one, /** @type {number} */ k) => `${k + 1} is a ${one.kind}, |D| = ${shown(one.norm, 4)}`).join("; ")}.`),
+    element("button", { type: "button", id: "put-back", onclick: () => edits.putBack() }, "Back to the run"),
+  ];
 }
 
 /** Where the neurons go while they are small, by the basins of the plane. */

@@ -88,7 +88,7 @@ export class Says {
     const { run } = model;
     if (!run) return element("p", {}, this.app.failure ?? "The exact flow is being computed …");
     const { header } = run;
-    return element("p", {}, `${header.sentence} ${several(header.steps, "step")}, ${several(header.crossings, "boundary", "boundaries")} met, ${several(header.slides, "slide")}; loss ${shown(header.loss, 6)} at t = ${shownTime(header.time, header.log_time)}. ${header.method}.`);
+    return element("p", {}, `${header.sentence} ${several(header.steps, "step")}, ${several(header.crossings, "boundary", "boundaries")} met, ${several(header.slides, "slide")}; loss ${shown(header.loss, 6)} at t = ${shownTime(header.time, header.log_time)}. Solver: ${header.method}.`);
   }
 
   end() {
@@ -152,7 +152,7 @@ export class Says {
       const cell = verdict === "asked" ? "asking …" : verdict ? this.verdictNode(verdict) : one.applicable === false ? "not applicable" : element("button", { type: "button", "aria-label": `Check ${one.key}`, onclick: () => this.app.askVerdict(one.key) }, "check");
       return [element("details", {}, element("summary", {}, one.key), element("p", {}, one.statement || "")), cell, one.why];
     });
-    return [element("p", {}, "Each theorem is asked in the setting it is stated in, with its loss, its initialisation and the scale it asks for, on these data."), table(["theorem", "verdict", "data"], rows)];
+    return [element("p", {}, "Each theorem is asked in the setting it is stated in, with its loss, its initialisation and the scale it asks for, on these data."), table(["theorem", "verdict", "data"], rows, undefined, true)];
   }
 
   verdictNode(verdict) {

@@ -77,6 +77,10 @@ export class Tour {
     this.scene = index;
     const scene = SCENES[index];
     this.show();
+    if (matchMedia("(max-width: 1000px)").matches) { // the sheet would lie over the picture that the scene speaks of
+      document.getElementById("says")?.classList.add("is-low");
+      this.root.scrollIntoView({ block: "start" });
+    }
     await this.app.set({ version: 1, run: scene.run, ghost: null, view: { at: 0, scene: index, axis: "change", ...scene.view } });
     this.app.viewer.play(1);
   }

@@ -26,7 +26,11 @@ export class Tracks {
   draw(position) {
     const surface = this.surface, run = this.model?.run;
     if (surface.resize()) this.hasStill = false;
-    if (!run) { surface.clear(this.model ? this.model.palette.paper : "#fff"); return; }
+    if (!run) {
+      surface.clear(this.model ? this.model.palette.paper : "#fff");
+      if (this.model?.absent) surface.text(surface.width / 2, surface.height / 2, this.model.absent, { color: this.model.palette.quiet, size: 13, align: "center" });
+      return;
+    }
     if (!this.hasStill) for (const _ of this.drawingStill()) void _;
     surface.showImage();
     this.drawCursor(surface, position);
@@ -34,9 +38,11 @@ export class Tracks {
 
   /** Draw everything in pieces, between which others may go first. */
   *drawing(position) {
-    for (const _ of this.drawingStill()) {
-      this.surface.kept?.settle();
-      yield;
+    if (this.model?.run) {
+      for (const _ of this.drawingStill()) {
+        this.surface.kept?.settle();
+        yield;
+      }
     }
     this.draw(position());
   }
