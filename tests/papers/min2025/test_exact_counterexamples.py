@@ -70,7 +70,7 @@ def test_the_first_neuron_of_ce1_leaves_class_1_and_is_trapped_by_class_2(first)
 G = [[F(1) if i == j else F(-9, 25) for j in range(3)] for i in range(3)]
 E = [[F(1) if i == j else F(-1, 2) for j in range(3)] for i in range(3)]
 SIZES = (1, 100, 5)
-B_1 = F(8661, 10_000)
+aligned = F(8661, 10_000)  # B_1
 HEIGHTS = (F(1), F(-1, 10**6), F(9, 100))
 
 
@@ -94,17 +94,17 @@ def test_the_second_meets_the_printed_hypotheses_exactly():
     assert 1 / mu_d < 3  # samples of length 1, mu_s = 1: every reading of the condition
     A = [size * max(p, F(0)) for size, p in zip(SIZES, HEIGHTS, strict=True)]  # times |w|
     assert A[0] > 2 * (A[1] + A[2])
-    assert B_1 >= F(3, 4)  # as printed
-    assert B_1**2 > F(3, 4)  # and above the sharp threshold sqrt(3)/2 of Lemma 6
-    # v = B_1 etilde_1 + s z with s^2 = 1 - B_1^2 and z orthogonal to etilde_1, <z, etilde_2> = sqrt(3)/2 = -<z, etilde_3>
-    assert 3 * (1 - B_1**2) < B_1**2  # B_2 = -B_1/2 + s sqrt(3)/2 < 0; B_3 is less
+    assert aligned >= F(3, 4)  # as printed
+    assert aligned**2 > F(3, 4)  # and above the sharp threshold sqrt(3)/2 of Lemma 6
+    # v = B_1 etilde_1 + s z, s^2 = 1 - B_1^2, with z orthogonal to etilde_1 and <z, etilde_2> = sqrt(3)/2
+    assert 3 * (1 - aligned**2) < aligned**2  # B_2 = -aligned/2 + s sqrt(3)/2 < 0; B_3 is less
 
 
 @pytest.fixture(scope="module")
 def second():
     squared = dot(HEIGHTS, [dot(row, HEIGHTS) for row in inverse_gram()])  # |w|^2
-    s = root_near((1 - B_1**2) * F(3, 4))
-    start = [p / root_near(squared) for p in HEIGHTS] + [B_1, -B_1 / 2 + s, -B_1 / 2 - s]
+    s = root_near((1 - aligned**2) * F(3, 4))
+    start = [p / root_near(squared) for p in HEIGHTS] + [aligned, -aligned / 2 + s, -aligned / 2 - s]
     walls = [unit(k, 6) for k in range(3)]
     return crossings(second_matrix, walls, [True, False, True], Ball(start, SLACK), [False, True, False])
 
