@@ -8,8 +8,8 @@ import pytest
 from papers.min2025.piecewise_flow import follow, loss
 from reluflow.data.registry import load
 from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
-from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
 from reluflow.papers.min2025 import starts
 from reluflow.papers.min2025.alignments import Alignments
