@@ -397,3 +397,26 @@ def test_theorems_are_asked_one_by_one(open_page):
     page.get_by_role("button", name="Check boursier2024:thm1", exact=True).click()
     page.wait_for_selector("#says-panel .verdict")
     assert page.inner_text("#says-panel .verdict") in ("holds", "not-applicable", "inconclusive")
+
+
+def test_descent_beside_the_flow_has_the_gates_that_differ_marked(open_page):
+    """The second run was drawn faintly, and which neurons had other samples active was left to the eye."""
+    run = "v=1&name=gate-disagreement&loss=square&width=2&scale=1e-2"
+    page = open_page(run + "&ghost.method=gd&ghost.lr=0.1&ghost.iterations=2000&view.at=0")
+    assert page.evaluate("reluflow.differingGates()") == []
+    page.evaluate("reluflow.paint(1)")
+    gates = page.evaluate("reluflow.differingGates()")
+    problem = reluflow.Experiment("gate-disagreement", width=2, scale="1e-2", seed=0).problem()
+    flow = reluflow.train(problem, reluflow.EventDrivenFlow()).network
+    descent = reluflow.train(problem, reluflow.GradientDescent(lr=0.1, iterations=2000)).network
+    X = problem.dataset.X / np.linalg.norm(problem.dataset.X, axis=1, keepdims=True)
+    one, two = (found.w / np.linalg.norm(found.w, axis=1, keepdims=True) @ X.T for found in (flow, descent))
+    differ = (one * two < 0.0) & (np.minimum(np.abs(one), np.abs(two)) > 1e-2)  # nearer a boundary is on it
+    expected = [{"neuron": int(j), "sample": int(k)} for j, k in np.argwhere(differ)]
+    assert expected
+    assert gates == expected
+    page.click("#tab-end")
+    assert f"neuron {expected[0]['neuron'] + 1} at sample {expected[0]['sample'] + 1}" in page.inner_text("#says-panel")
+    assert "ring" in page.inner_text("body")
+    page = open_page("v=1&width=6&ghost.seed=5")  # other neurons: nothing to compare
+    assert page.evaluate("reluflow.differingGates()") == []

@@ -21,7 +21,7 @@ from reluflow.papers.min2025.theorems.class_cones import (
     DrawnForces,
     DrawnOutputWeights,
 )
-from reluflow.papers.min2025.theorems.class_margins import ClassMargins, SidewaysDirections
+from reluflow.papers.min2025.theorems.class_margins import ClassMargins, DrawnDifferences, SidewaysDirections
 from reluflow.papers.min2025.theorems.early_alignment import DrawnOutputs
 from reluflow.papers.min2025.theorems.max_margin import ClassMarginPoint
 from reluflow.theory.evidence import Evidence
@@ -206,6 +206,12 @@ def sideways_backwards(evidence: Evidence) -> Evidence:
     return with_record(evidence, xi=-directions[drawn.classes])
 
 
+def across_shortened(evidence: Evidence) -> Evidence:
+    """The parts across u_c are so short that samples, not probabilities, decide the sign of the trace."""
+    drawn = evidence.recorded(DrawnDifferences)
+    return with_record(evidence, across=tuple(1e-6 * part for part in drawn.across))
+
+
 def gammas_scaled(evidence: Evidence, factor: float) -> Evidence:
     return with_record(evidence, gammas=factor * evidence.recorded(ClassMargins).gammas)
 
@@ -235,6 +241,28 @@ def outputs_far(evidence: Evidence) -> Evidence:
     """The recorded outputs are not those of the neurons, but large."""
     rng = np.random.default_rng(0)
     return with_snapshots(evidence, lambda s: replace(s, outputs=10.0 * rng.standard_normal(s.outputs.shape)), at=LATER)
+
+
+def partly_on(evidence: Evidence) -> Evidence:
+    """At the last time the first neuron fires on one sample of its class and not on the next."""
+
+    def change(network: Network) -> Network:
+        X, w = evidence.dataset.X, network.w[0]
+        kept, lost = X[np.flatnonzero(X @ w > 0.0)[:2]]
+        turned = kept - 1.001 * (kept @ lost) / (lost @ lost) * lost
+        return first_neuron(network, w=lambda _: np.linalg.norm(w) * turned / np.linalg.norm(turned))
+
+    return states(evidence, change, outputs=False)
+
+
+def longer_positive(evidence: Evidence) -> Evidence:
+    """At every late time the neurons of the positive class are a tenth longer."""
+
+    def change(network: Network) -> Network:
+        factor = np.where(network.a > 0.0, 1.1, 1.0)
+        return network.replace(w=factor[:, None] * network.w, a=factor * network.a)
+
+    return states(evidence, change, LATER, outputs=False)
 
 
 def reversed_states(evidence: Evidence) -> Evidence:
@@ -292,6 +320,12 @@ FORGERIES: Forgeries = {
     ("lemma11", "sharp"): Forgery(lambda e: gammas_scaled(e, 0.9)),
     ("lemma11", "attained"): Forgery(lambda e: gammas_scaled(e, 1.1)),
     ("lemma12", "sideways"): Forgery(sideways_backwards),
+    ("lemma13", "driven-back"): Forgery(across_shortened),
+    ("sec4.1", "separated"): Forgery(partly_on, also=("own-on", "W")),
+    ("sec4.1", "own-on"): Forgery(lambda e: nowhere(e, 12)),
+    ("sec4.1", "foreign-off"): Forgery(lambda e: foreign_on(e, 19), also=("own-on",)),
+    ("sec4.1", "W"): Forgery(lambda e: inputs_tilted(e, slice(20, None)), also=("shares",)),
+    ("sec4.1", "shares"): Forgery(longer_positive),
     ("trap", "own"): Forgery(lambda e: scaled(e, 0.5), also=("foreign",)),
     ("trap", "foreign"): Forgery(lambda e: foreign_on(e, share=0.5), also=("own",)),
     ("trap", "B"): Forgery(lambda e: states(e, lambda n: n.replace(v=np.roll(n.v, 1, axis=1)))),

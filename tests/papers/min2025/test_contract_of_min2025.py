@@ -80,6 +80,20 @@ def exclusive_b(theorem):
     return at_own_scale(theorem, starts.golden_b())
 
 
+def binary_at_scale(theorem):
+    return at_own_scale(theorem, example_problem(theorem))
+
+
+def along_the_other_class():
+    """A neuron of the positive class exactly along the sum of the negative one, against (8)."""
+    problem = example_problem(theorem_named("min2025:sec4.1"))
+    w, data = problem.network.w.copy(), problem.dataset
+    j = int(np.argmax(problem.network.a > 0.0))
+    away = data.X[data.y < 0].sum(axis=0)
+    w[j] = np.linalg.norm(w[j]) * away / np.linalg.norm(away)
+    return replace(problem, network=problem.network.replace(w=w))
+
+
 CASES = (
     TheoremCase(
         "min2025:thm1",
@@ -106,6 +120,12 @@ CASES = (
         failing="support-spans-class",
         inapplicable=lambda: example_problem(theorem_named("min2025:lemma12"), "min2025-a"),
     ),
+    TheoremCase(
+        "min2025:lemma13",
+        failing="support-spans-class",
+        inapplicable=lambda: example_problem(theorem_named("min2025:lemma13"), "min2025-a"),
+    ),
+    TheoremCase("min2025:sec4.1", failing="assumption-3", inapplicable=along_the_other_class, problem=binary_at_scale),
     TheoremCase("min2025:trap", failing="orthogonally-separable-classes", inapplicable=acute("trap")),
     TheoremCase("min2025:output-sums", failing="loss", inapplicable=binary("output-sums")),
     TheoremCase("min2025:learning-times", failing="separated-start", inapplicable=lambda: starts.golden_b()),

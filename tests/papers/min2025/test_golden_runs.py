@@ -8,6 +8,7 @@ import pytest
 from papers.min2025.piecewise_flow import follow, loss
 from reluflow.data.registry import load
 from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
+from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
 from reluflow.papers.min2025 import starts
@@ -190,3 +191,25 @@ def test_pseudo_labels_are_a_simplex():
     for K in (2, 3, 4, 10):
         gram = pseudo_labels(K) @ pseudo_labels(K).T
         np.testing.assert_allclose(gram, np.where(np.eye(K) == 1, 1.0, -1.0 / (K - 1)), atol=1e-14)
+
+
+def test_the_binary_limit_is_that_of_the_toy_of_phuong2021():
+    """Shares of |theta|^2 in closed form, and the run of one neuron of each sign at log t = 300."""
+    from reluflow.losses import LogisticLoss
+    from reluflow.network import Network
+
+    data = load("phuong-toy")
+    shares = ClassGeometry.of(data).shares
+    np.testing.assert_allclose(np.sort(shares), [0.2171665356, 0.2828334644], atol=6e-11)
+    means = [data.X[data.y == sign].sum(axis=0) for sign in (1.0, -1.0)]
+    w = np.array([mean / np.linalg.norm(mean) for mean in means])
+    problem = TrainingProblem(data, LogisticLoss(reduction="sum"), Network(w, [1.0, -1.0], log_scale=np.log(1e-3)))
+    times = [np.exp(75.0), np.exp(150.0), np.exp(300.0)]
+    run = train(problem, CollocationFlow(rtol=1e-9), until=Exhausted(), times=times, horizon=times[-1])
+    found = []
+    for snapshot in run.snapshots:
+        squares = np.sum(snapshot.network.w**2, axis=1)
+        found.append(squares[0] / (squares.sum() + np.sum(snapshot.network.a**2)))
+    off = np.abs(np.array(found) - shares[0])
+    assert off[2] < 1e-3
+    np.testing.assert_allclose(off[:2] / off[1:], 2.0, rtol=0.05)  # like 1/log t, to the closed form

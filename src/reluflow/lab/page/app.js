@@ -1,5 +1,6 @@
 // The application: one state, the answers to it, and what the page shows of them.
 // @ts-check
+import { isDescentBeside } from "./gates.js";
 import { Connection } from "./connection.js";
 import { labelForces, planarForecast, planarGeometry } from "./planar.js";
 import { Run } from "./run.js";
@@ -263,6 +264,7 @@ export class Application {
     const ghost = this.ghost && run && this.ghost.d === run.d ? this.ghost : null;
     return {
       data: this.localData, geometry: this.geometry, geometryAnswer: answer, extremal, run, ghost,
+      isDescentBeside: isDescentBeside(this.state.run, this.state.ghost),
       view: run?.isRunning ? { ...this.state.view, at: this.placeInRunning(run) } : this.state.view, selection: this.selection, hidden: this.hidden, leak: this.state.run.leak, isDragging: this.isDragging,
     };
   }

@@ -11,7 +11,7 @@ export const HELP = {
   init: "How the weights are drawn at the start: each scheme is that of a paper.",
   seed: "Another number draws other neurons of the same kind.",
   method: "The exact gradient flow, every switching of a neuron found; or gradient descent with a learning rate.",
-  ghost: "A second run drawn faintly at the same time: another size, another draw, descent, or another slope.",
+  ghost: "A second run drawn faintly at the same time: another size, another draw, descent, or another slope. A neuron that descent has active on other samples than the flow has a ring.",
   lr: "The step of gradient descent.",
   iterations: "How many steps of gradient descent.",
   layers: "What is drawn in the circle.",

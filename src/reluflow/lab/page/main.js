@@ -25,7 +25,10 @@ function say(words, isError = false) {
 }
 
 const viewer = new Viewer(find("viewer"), {
-  onScrub: (at) => app.scrubbed(at),
+  onScrub: (at) => {
+    app.scrubbed(at);
+    if (says.current === "end" && app.model().isDescentBeside) says.show(); // it names the gates that differ at this time
+  },
   onAxis: (axis) => app.setView({ axis, at: viewer.model?.run ? viewer.model.run.placeOfPosition(viewer.position, axis) : 1 }),
   onLossAxis: (loss) => app.setView({ loss }),
 });
@@ -127,6 +130,7 @@ Object.defineProperty(window, "reluflow", {
     drop: () => app.connection.socket.close(),
     data: () => copy({ X: app.localData.X, y: app.localData.y, w: app.localData.w }),
     dead: () => { const state = viewer.displayed(); return Array.from({ length: state.m }, (_, j) => j).filter((j) => state.isDead?.(j)); },
+    differingGates: () => copy(viewer.differingGates()),
     ghostCurve: () => viewer.tracks.curveOf(app.ghost).map(([time, x]) => [time, Number.isFinite(x)]),
     functionTop: () => [viewer.function.y(viewer.function.heights[1]), viewer.function.y(viewer.function.heights[0])],
   }),

@@ -77,7 +77,7 @@ export class Plane {
    * The still part is drawn once and kept as an image; only neurons are drawn anew while one scrubs. Behind a pointer
    * it changes with every move, and keeping it would cost more than drawing it.
    */
-  draw(state, ghostState = null) {
+  draw(state, ghostState = null, gates = /** @type {{neuron: number, sample: number}[]} */ ([])) {
     this.layout();
     const surface = this.surface;
     if (this.hasStill) surface.showImage();
@@ -88,7 +88,7 @@ export class Plane {
         this.hasStill = true;
       }
     }
-    this.drawMoving(surface, state, ghostState);
+    this.drawMoving(surface, state, ghostState, gates);
   }
 
   drawStill(surface, colors) {
@@ -229,7 +229,7 @@ export class Plane {
     return height;
   }
 
-  drawMoving(surface, state, ghostState) {
+  drawMoving(surface, state, ghostState, gates) {
     const colors = this.model.palette;
     if (!this.model.hidden?.has("neurons")) this.drawAllNeurons(surface, state, ghostState, colors);
     if (!this.model.hidden?.has("samples")) this.drawWords(surface, colors);
@@ -237,6 +237,11 @@ export class Plane {
 
   drawAllNeurons(surface, state, ghostState, colors) {
     if (ghostState) this.drawNeurons(surface, ghostState, colors, true);
+    for (const j of new Set(gates.map((gate) => gate.neuron))) { // from where the flow has it to where descent has it
+      const there = this.neuronPoint(j, ghostState);
+      surface.path([this.neuronPoint(j, state), there], { stroke: colors.ink, width: 1, dash: [3, 3] });
+      surface.circle(there[0], there[1], 7, { stroke: colors.ink, width: 1.4 });
+    }
     const chosen = this.model.selection?.neuron;
     if (chosen !== null && chosen !== undefined && this.model.run && chosen < this.model.run.m) this.drawTrail(surface, chosen, colors);
     if (state) this.drawNeurons(surface, state, colors, false);

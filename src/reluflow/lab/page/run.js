@@ -146,14 +146,20 @@ export class Run {
   }
 
   /** The place on the axis at which `timeAt` gives a time; the end, if it lies beyond. */
-  placeShowing({ t, logT }, axis) {
+  placeShowing(moment, axis) {
+    const position = this.positionShowing(moment);
+    return position >= this.T - 1 ? 1 : this.placeOfPosition(position, axis);
+  }
+
+  /** The position at which `timeAt` gives a time; the last, if it lies beyond. */
+  positionShowing({ t, logT }) {
     let k = 0;
     while (k < this.T - 1 && this.logT[k + 1] < logT) k++;
-    if (k >= this.T - 1) return 1;
+    if (k >= this.T - 1) return this.T - 1;
     const isFirst = k === 0 || !Number.isFinite(this.logT[k]);
     const [start, end, at] = isFirst ? [this.t[k], this.t[k + 1], t] : [this.logT[k], this.logT[k + 1], logT];
     const share = end > start ? Math.min(1, Math.max(0, (at - start) / (end - start))) : 0;
-    return this.placeOfPosition(k + share, axis);
+    return k + share;
   }
 
   /**

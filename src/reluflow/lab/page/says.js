@@ -1,5 +1,6 @@
 // What it says: why, extremal vectors, phases and the certified end, the diagnosis, the theorems. Asked for lazily.
 // @ts-check
+import { gateWords } from "./gates.js";
 import { element, shown, shownTime, table, vectorText } from "./dom.js";
 import { explained } from "./explanations.js";
 import { whyOf } from "./why.js";
@@ -104,6 +105,7 @@ export class Says {
     if (this.app.ghost) {
       const ghost = this.app.ghost.header;
       nodes.push(element("h2", {}, "Second run"), element("p", {}, `${ghost.method}: ${ghost.sentence} Loss ${shown(ghost.loss, 6)} at t = ${shownTime(ghost.time, ghost.log_time)}.`));
+      if (this.app.model().isDescentBeside) nodes.push(element("p", {}, gateWords(this.app.viewer.differingGates())));
       if (ghostLimit) nodes.push(...this.limitNodes(ghostLimit, "Its end"));
     }
     return nodes;

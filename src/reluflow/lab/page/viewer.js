@@ -1,5 +1,6 @@
 // The viewer: the plane, the function, the tracks and the slider over one run, without a server.
 // @ts-check
+import { differingGates } from "./gates.js";
 import { element, put, shown, shownTime, write } from "./dom.js";
 import { nameAt } from "./hover.js";
 import { legendOf } from "./legend.js";
@@ -148,7 +149,8 @@ export class Viewer {
   paintPlane() {
     const { run, ghost } = this.model;
     const state = this.displayed(), ghostState = ghost ? this.displayed(ghost, this.ghostPosition()) : null;
-    (this.isSphere ? this.sphere : this.plane).draw(state, ghostState);
+    if (this.isSphere) this.sphere.draw(state, ghostState);
+    else this.plane.draw(state, ghostState, this.differingGates());
     write(this.readout, this.words());
     put(this.planeCanvas.dataset, "time", run ? String(run.timeAt(this.position).t) : "");
   }
@@ -176,10 +178,14 @@ export class Viewer {
   ghostPosition() {
     const { run, ghost } = this.model;
     if (!run) return ghost.T - 1;
-    const { logT } = run.timeAt(this.position);
-    let k = 0;
-    while (k < ghost.T - 1 && ghost.logT[k + 1] <= logT) k++;
-    return k;
+    return ghost.positionShowing(run.timeAt(this.position));
+  }
+
+  /** Where descent, drawn as the second run, is active on other samples than the flow now. */
+  differingGates() {
+    const { run, ghost, isDescentBeside, data } = this.model ?? {};
+    if (!run || !ghost || !isDescentBeside) return [];
+    return differingGates(this.displayed(), this.displayed(ghost, this.ghostPosition()), data.X);
   }
 
   words() {

@@ -3,24 +3,22 @@
 from reluflow.papers.min2025.alignments import Alignments
 from reluflow.papers.min2025.assumptions import PRINTED_CONDITION, SEPARABLE_CLASSES, SEPARABLE_WITH_BIAS
 from reluflow.papers.min2025.collapse import collapse_metrics
+from reluflow.papers.min2025.theorems.binary_case import SEC_4_1
 from reluflow.papers.min2025.theorems.class_cones import LEMMA_6, LEMMA_7, LEMMA_8, LEMMA_9, LEMMA_10
-from reluflow.papers.min2025.theorems.class_margins import LEMMA_11, LEMMA_12
+from reluflow.papers.min2025.theorems.class_margins import LEMMA_11, LEMMA_12, LEMMA_13
 from reluflow.papers.min2025.theorems.early_alignment import LEMMA_1, LEMMA_2, LEMMA_3
 from reluflow.papers.min2025.theorems.laws import COLLAPSE_LIMITS, GROWTH, LEARNING_TIMES
 from reluflow.papers.min2025.theorems.max_margin import PROP_2, THM_1
 from reluflow.papers.min2025.theorems.separation import LEMMA_4, PROP_1, PROP_3
 from reluflow.papers.min2025.theorems.traps import LEMMA_5, OUTPUT_SUMS, TRAP
-from reluflow.theory.elsewhere import condition, definition, left_out, ours, part
+from reluflow.theory.elsewhere import condition, definition, ours, part
 
 RESULTS = (
     condition("min2025:assumption1", "Assumption 1", SEPARABLE_CLASSES, "orthogonally separable classes"),
     part("min2025:assumption2", "Assumption 2", THM_1, "the start is balanced: hypothesis `balanced`"),
     THM_1,
-    left_out(
-        "min2025:assumption3",
-        "Assumption 3, Sec. 4.1",
-        "the binary case with one output: its limit is that of phuong2021:thm1 and its separation that of min2024:thm1",
-    ),
+    part("min2025:assumption3", "Assumption 3, Eqs. (8), (9)", SEC_4_1, "the binary start: hypothesis `assumption-3`"),
+    SEC_4_1,
     definition(
         "min2025:assumption4",
         "Assumption 4, Eq. (18)",
@@ -47,11 +45,7 @@ RESULTS = (
     LEMMA_10,
     LEMMA_11,
     LEMMA_12,
-    left_out(
-        "min2025:lemma13",
-        "Lemma 13",
-        "its `sufficiently large` is not uniform (E5), and the limit is proved without it",
-    ),
+    LEMMA_13,
     TRAP,
     OUTPUT_SUMS,
     LEARNING_TIMES,

@@ -19,7 +19,12 @@ from reluflow.papers.min2025.alignments import DEAD
 from reluflow.papers.min2025.class_geometry import pseudo_labels
 from reluflow.papers.min2025.collapse import margin_one_multipliers, margin_one_network
 from reluflow.papers.min2025.paper import EXAMPLE, SETTING
-from reluflow.papers.min2025.theorems.shared import START_HYPOTHESES, alignments, geometry
+from reluflow.papers.min2025.theorems.shared import (
+    START_HYPOTHESES,
+    alignments,
+    geometry,
+    with_an_output_per_class,
+)
 from reluflow.theory.comparison import Comparison, Level, Values, judgement, require
 from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.evidence import Evidence, computed_once
@@ -40,8 +45,9 @@ def late_plan(evidence: Evidence) -> FlowPlan:
 
 
 def late(evidence: Evidence) -> list[Snapshot]:
-    """The snapshots after log t = 1."""
-    return [s for s in evidence.run.snapshots if s.time > np.e]
+    """The snapshots after log t = 1, and after a thirteenth of the last log t."""
+    last = max((s.time for s in evidence.run.snapshots), default=1.0)
+    return [s for s in evidence.run.snapshots if s.time > np.e and np.log(s.time) > np.log(last) / 13.0]
 
 
 def extrapolated(snapshots: list[Snapshot], values: list[FloatArray], powers: tuple[float, ...]) -> FloatArray:
@@ -65,7 +71,7 @@ def groups(evidence: Evidence) -> IntArray:
 def _all_trapped(evidence: Evidence) -> Comparison:
     require(late(evidence), "there is no late snapshot")
     found = groups(evidence)
-    counts = [int(np.sum(found == c)) for c in range(evidence.problem.num_outputs)]
+    counts = [int(np.sum(found == c)) for c in range(geometry(evidence).num_classes)]
     unsorted = int(np.sum((found < 0) & (found != DEAD)))
     words = f"{counts} neurons in the traps of the classes, {int(np.sum(found == DEAD))} dead, {unsorted} in none"
     return judgement(unsorted == 0 and min(counts) > 0, float(min(counts)) - unsorted, words)
@@ -73,7 +79,7 @@ def _all_trapped(evidence: Evidence) -> Comparison:
 
 def _unit(network: Network) -> tuple[FloatArray, FloatArray]:
     """W/|theta| and V/|theta|."""
-    w, v = network.w, network.v
+    w, v = network.w, with_an_output_per_class(network).v
     size = np.sqrt(np.sum(w**2) + np.sum(v**2))
     return w / size, v / size
 
@@ -81,7 +87,7 @@ def _unit(network: Network) -> tuple[FloatArray, FloatArray]:
 def _off_direction(evidence: Evidence, *, outputs: bool) -> Values:
     """What the extrapolated W_c/|theta| has off u_c, or V_c/|theta| off etilde_c, as a norm per class."""
     snapshots, found = late(evidence), []
-    rows = pseudo_labels(evidence.problem.num_outputs) if outputs else geometry(evidence).directions
+    rows = pseudo_labels(geometry(evidence).num_classes) if outputs else geometry(evidence).directions
     for c, axis in enumerate(rows):
         mine = groups(evidence) == c
         parts = [_unit(s.network)[1 if outputs else 0][mine] for s in snapshots]
@@ -90,7 +96,8 @@ def _off_direction(evidence: Evidence, *, outputs: bool) -> Values:
     return found
 
 
-def _off_u(evidence: Evidence) -> Values:
+def off_directions(evidence: Evidence) -> Values:
+    """What the extrapolated W_c/|theta| has off u_c, class by class."""
     return _off_direction(evidence, outputs=False)
 
 
@@ -98,11 +105,13 @@ def _off_labels(evidence: Evidence) -> Values:
     return _off_direction(evidence, outputs=True)
 
 
-def _share_errors(evidence: Evidence) -> Values:
+def share_errors(evidence: Evidence) -> Values:
     """|extrapolated |W_c|^2/|theta|^2 - s_c^2| over classes."""
     snapshots = late(evidence)
     values = [
-        np.array([np.sum(_unit(s.network)[0][groups(evidence) == c] ** 2) for c in range(evidence.problem.num_outputs)])
+        np.array(
+            [np.sum(_unit(s.network)[0][groups(evidence) == c] ** 2) for c in range(geometry(evidence).num_classes)]
+        )
         for s in snapshots
     ]
     return [np.abs(extrapolated(snapshots, values, FAST) - geometry(evidence).shares)]
@@ -176,7 +185,7 @@ PROP_2 = Theorem(
         Conclusion(
             "W",
             r"the part of $W_c/|\theta|$ off $u_c$ tends to 0",
-            AtMost(_off_u, EXTRAPOLATED, words="{measured:.3g} extrapolated"),
+            AtMost(off_directions, EXTRAPOLATED, words="{measured:.3g} extrapolated"),
             is_asymptotic=True,
         ),
         Conclusion(
@@ -188,7 +197,7 @@ PROP_2 = Theorem(
         Conclusion(
             "shares",
             r"$|W_c|^2/|\theta|^2$ tends to $s_c^2$",
-            AtMost(_share_errors, EXTRAPOLATED, words="{measured:.3g} extrapolated"),
+            AtMost(share_errors, EXTRAPOLATED, words="{measured:.3g} extrapolated"),
             is_asymptotic=True,
         ),
         Conclusion("feasible", "the limit scaled to margin 1 has margin 1", AtMost(_feasible, CERTIFIED), Level.EXACT),

@@ -20,9 +20,26 @@ def geometry(evidence: Evidence) -> ClassGeometry:
     return ClassGeometry.of(evidence.dataset)
 
 
+def with_an_output_per_class(network: Network) -> Network:
+    """The network itself, or one with output a as two outputs with v = (a, -a)/sqrt 2, of the same lengths.
+
+    So the binary case is that of K = 2: the centred one-hot labels are (1, -1)/sqrt 2 and its negative.
+    """
+    if network.num_outputs > 1:
+        return network
+    return Network(
+        network.w,
+        v=np.column_stack([network.a, -network.a]) / np.sqrt(2.0),
+        leak=network.leak,
+        log_scale=network.log_scale,
+        weight=network.weight,
+    )
+
+
 def alignments(evidence: Evidence, network: Network | None = None) -> Alignments:
     """The neurons of a network, by default of the start, against the classes."""
-    return Alignments.of(evidence.network if network is None else network, geometry(evidence))
+    found = evidence.network if network is None else network
+    return Alignments.of(with_an_output_per_class(found), geometry(evidence))
 
 
 def is_summed(evidence: Evidence) -> Comparison:
