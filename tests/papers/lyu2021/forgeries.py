@@ -33,6 +33,7 @@ from forging import (
 from reluflow.dynamics.event import KINDS, EventKind, EventLog
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network
+from reluflow.papers.lyu2021.theorems.boundaries import SignedSamples
 from reluflow.papers.lyu2021.theorems.closed_form_kkt import DirectionAndBest, NeuronAndBest
 from reluflow.papers.lyu2021.theorems.early_constants import CorrectCone
 from reluflow.papers.lyu2021.theorems.embedding import EmbeddedPairs
@@ -40,6 +41,7 @@ from reluflow.papers.lyu2021.theorems.entering_the_cone import IdealisedEntry, P
 from reluflow.papers.lyu2021.theorems.gronwall import Subsolutions
 from reluflow.papers.lyu2021.theorems.hinted import HintsAndBest
 from reluflow.papers.lyu2021.theorems.homogeneous_nets import FeasiblePoints, OutputGradients, StatedMaximiser
+from reluflow.papers.lyu2021.theorems.kkt_directions import DirectionAndMultipliers
 from reluflow.papers.lyu2021.theorems.limits import KKTDirections
 from reluflow.papers.lyu2021.theorems.linear_maximiser import ActivationValues, MaximiserAndPairs
 from reluflow.papers.lyu2021.theorems.local_maximum import MaximiserAndNeighbours
@@ -380,6 +382,17 @@ def leaning(w: np.ndarray) -> np.ndarray:
     return w + 3e-9 * np.eye(w.size)[1]
 
 
+def limit_stretched(evidence: Evidence) -> Evidence:
+    return with_record(evidence, network=stretched(evidence.recorded(DirectionAndMultipliers).network))
+
+
+def first_sample_opposite(evidence: Evidence) -> Evidence:
+    """The first sample is on the other side, so that the data are not orthogonally separable."""
+    z = evidence.recorded(SignedSamples).z.copy()
+    z[0] *= -1.0
+    return with_record(evidence, z=z)
+
+
 def record_scaled(evidence: Evidence, name: str, factor: float) -> Evidence:
     """One number or array of the record multiplied."""
     return with_record(evidence, **{name: factor * getattr(evidence.record, name)})
@@ -446,8 +459,8 @@ FORGERIES: Forgeries = {
     ("lemmaB.5", "maximiser"): Forgery(direction_turned, also=("gradient", "growth-rate")),
     ("lemmaB.5", "gradient"): Forgery(direction_leaning),
     ("lemmaB.5", "growth-rate"): Forgery(lambda e: direction_scaled(e, 10.0), also=("gradient",)),
-    ("lemmaB.9", "balanced"): Forgery(lambda e: with_record(e, balance=1e-3)),
-    ("lemmaB.9", "multiplier-sum"): Forgery(lambda e: with_record(e, multiplier_sum_error=1e-3)),
+    ("lemmaB.9", "balanced"): Forgery(limit_stretched, also=("multiplier-sum",)),
+    ("lemmaB.9", "multiplier-sum"): Forgery(lambda e: record_scaled(e, "multipliers", 1.001)),
     ("lemmaB.9", "run"): Forgery(in_reverse),
     ("lemmaB.10", "outputs"): Forgery(lambda e: outputs_scaled(e, 10.0)),
     ("lemmaB.10", "differences"): Forgery(lambda e: outputs_shifted(e, 1.0), also=("outputs",)),
@@ -608,6 +621,6 @@ FORGERIES: Forgeries = {
     ("appI.1.2", "kkt"): Forgery(lambda e: best_neuron_changed(e, lambda w: 10.0 * w), also=("neuron",)),
     ("appI.1.2", "suboptimal"): Forgery(lambda e: best_claimed(e, margin=0.1)),
     ("appI.2", "events"): Forgery(every_event_a_death),
-    ("appI.2", "speed"): Forgery(lambda e: record_scaled(e, "gram", -1.0)),
+    ("appI.2", "speed"): Forgery(first_sample_opposite),
     ("appI.2", "one-way"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
 }

@@ -25,8 +25,10 @@ def _with_square_loss(key: str):
     return lambda: replace(example_problem(theorem_named(key)), loss=SquareLoss())
 
 
-def _unbalanced_certificate(evidence):
-    return with_record(evidence, balance=1e-3)
+def _longer_input_weights(evidence):
+    """The direction of the limit with longer input weights, which is not balanced and no KKT direction."""
+    network = evidence.record.network
+    return with_record(evidence, network=network.replace(w=1.001 * network.w))
 
 
 CASES = (
@@ -38,7 +40,7 @@ CASES = (
     ),
     TheoremCase(
         "lyu2021:lemmaB.9",
-        forge=_unbalanced_certificate,
+        forge=_longer_input_weights,
         failing="loss",
         inapplicable=_with_square_loss("lyu2021:lemmaB.9"),
     ),

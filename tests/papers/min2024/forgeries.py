@@ -34,6 +34,7 @@ from forging import (
     with_snapshots,
 )
 from papers.min2024.cases import at_times
+from reluflow.certificates.one_class import OneClassVectors
 from reluflow.dynamics.event import EventKind, EventLog
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.extremal import ExtremalVectors
@@ -339,6 +340,15 @@ def _first_replaced(paths: tuple[object, ...], first: object) -> tuple[object, .
     return (first, *paths[1:])
 
 
+def orthogonal_class_vectors(evidence: Evidence) -> Evidence:
+    """The max-margin direction of the negative class is orthogonal to that of the positive one, and as long."""
+    vectors = evidence.recorded(OneClassVectors)
+    assert vectors.positive is not None
+    assert vectors.negative is not None
+    turned_away = rotation(0.5 * math.pi, vectors.positive.w.size) @ np.append(vectors.positive.w[:2], 0.0)
+    return with_record(evidence, negative=replace(vectors.negative, w=turned_away))
+
+
 def in_every_run(evidence: Evidence, forge: Forge) -> Evidence:
     return in_sweep(forge(evidence), forge)
 
@@ -445,7 +455,7 @@ FORGERIES: Forgeries = {
     ("appD.3", "eq43"): Forgery(dead_ones_grown),
     ("appD.3", "sum"): Forgery(spread, also=("invariant", "eq41", "eq42")),
     ("appD.3", "norm"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
-    ("stable-rank", "bound"): Forgery(lambda e: with_record(e, limit=1.9), also=("approach",)),
+    ("stable-rank", "bound"): Forgery(orthogonal_class_vectors, also=("approach",)),
     ("stable-rank", "approach"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1)),
     ("stable-rank", "ranks"): Forgery(lambda e: spread(e, at=0)),
     ("appE.1", "residual"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1)),

@@ -82,7 +82,7 @@ def _two_samples(degrees: float, length: float) -> TrainingProblem:
 @pytest.mark.parametrize(("degrees", "limit"), [(85.0, 1.83966), (60.0, 1.33333)])
 def test_stable_rank_with_equal_norms(degrees, limit):
     problem = _two_samples(degrees, 1.0)
-    assert stable_rank_limit(Evidence(problem).facts) == pytest.approx(limit, abs=5e-6)
+    assert stable_rank_limit(Evidence(problem).facts.one_class) == pytest.approx(limit, abs=5e-6)
     run = train(problem, EventDrivenFlow(), until=AtTime(1e30), times=[1e30])
     assert stable_rank(run.snapshots[-1].network.w) == pytest.approx(limit, abs=1e-5)
 
@@ -90,7 +90,7 @@ def test_stable_rank_with_equal_norms(degrees, limit):
 def test_stable_rank_with_unequal_norms_approaches_slowly():
     """Norms 1 and 1/2 at 85 degrees: the limit is 1.48886, and the gap closes only like 1/log t."""
     problem = _two_samples(85.0, 0.5)
-    assert stable_rank_limit(Evidence(problem).facts) == pytest.approx(1.48886, abs=5e-6)
+    assert stable_rank_limit(Evidence(problem).facts.one_class) == pytest.approx(1.48886, abs=5e-6)
     times = [1e3, 1e5, 1e7, 1e9, 1e12]
     run = train(problem, EventDrivenFlow(), until=AtTime(1e12), times=times)
     ranks = [stable_rank(s.network.w) for s in run.snapshots]
