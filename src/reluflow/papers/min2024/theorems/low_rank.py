@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
@@ -242,7 +241,11 @@ def _class_vectors(evidence: Evidence) -> OneClassVectors:
 
 
 def _limit_below_bound(evidence: Evidence) -> Comparison:
-    return at_most(stable_rank_limit(evidence.recorded(OneClassVectors)), 2.0 / (1.0 + data_constants(evidence).mu), allowance=1e-12)
+    return at_most(
+        stable_rank_limit(evidence.recorded(OneClassVectors)),
+        2.0 / (1.0 + data_constants(evidence).mu),
+        allowance=1e-12,
+    )
 
 
 def _approach(evidence: Evidence) -> Comparison:
