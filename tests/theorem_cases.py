@@ -1,22 +1,24 @@
 """The contract every theorem goes through: a problem on which it holds, one it does not apply to, and forgeries.
 
-Every conclusion has its own forgery, a function of `papers/<paper>/forgeries.py`: evidence on which it says no,
-though every hypothesis holds. Alone where that is possible; where a violation carries others with it, they are named
-under `also`, and exactly those must fail. A conclusion without a forgery is none.
+Every conclusion has its own forgery, a function in the `FORGERIES` of the file that tests its theorem: evidence on
+which it says no, though every hypothesis holds. Alone where that is possible; where a violation carries others with it,
+they are named under `also`, and exactly those must fail. A conclusion without a forgery is none.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from forging import Forgery
+from forging import Forgeries
 from forging import with_network as replace_network
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.network import Network
@@ -63,25 +65,29 @@ def folder_of(paper: str) -> Path:
     return Path(__file__).parent / "papers" / paper
 
 
-def unforged_of(paper: str) -> Mapping[tuple[str, str], str]:
-    """The conclusions, by result and name, that no tampering with the evidence can make fail, with the reason."""
-    return getattr(import_module(f"papers.{paper}.forgeries"), "UNFORGED", {})
-
-
 @cache
-def forgeries_of(paper: str) -> dict[str, dict[str, Forgery]]:
-    """Theorem key to conclusion name to forgery."""
-    found: dict[str, dict[str, Forgery]] = {}
-    for (result, conclusion), forgery in import_module(f"papers.{paper}.forgeries").FORGERIES.items():
-        found.setdefault(f"{paper}:{result}", {})[conclusion] = forgery
-    return found
+def contract_files_of(paper: str) -> tuple[ModuleType, ...]:
+    """The test files of a paper that list `CASES` and `FORGERIES`."""
+    found = []
+    for file in sorted(folder_of(paper).glob("test_*.py")):
+        spec = spec_from_file_location(f"contract_of_{paper}_{file.stem}", file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        if hasattr(module, "CASES"):
+            found.append(module)
+    return tuple(found)
 
 
-def contract(cases: Sequence[TheoremCase]) -> tuple[Callable[[TheoremCase], None], Callable[[TheoremCase], None]]:
+def contract(
+    cases: Sequence[TheoremCase], forgeries: Forgeries
+) -> tuple[Callable[[TheoremCase], None], Callable[[TheoremCase], None]]:
     """The two tests that every theorem of a file goes through, once for each case."""
 
     def holds(case: TheoremCase) -> None:
-        assert_holds_and_forgery_fails(case)
+        assert_holds_and_forgeries_fail(case, forgeries)
 
     def names_the_failing(case: TheoremCase) -> None:
         assert_not_applicable(case)
@@ -90,7 +96,7 @@ def contract(cases: Sequence[TheoremCase]) -> tuple[Callable[[TheoremCase], None
     return for_each(holds), for_each(names_the_failing)
 
 
-def assert_holds_and_forgery_fails(case: TheoremCase) -> None:
+def assert_holds_and_forgeries_fail(case: TheoremCase, forgeries: Forgeries) -> None:
     """One run serves all: the true evidence holds with its slack, and every forgery fails where it should."""
     theorem = case.theorem
     evidence = theorem.recorded(gather(theorem, case.problem(theorem)))
@@ -102,7 +108,9 @@ def assert_holds_and_forgery_fails(case: TheoremCase) -> None:
     assert verdict.failing_conclusions == (), "on its case what is ours holds too"
     assert [c.name for c in verdict.conclusions if c.is_empty] == [], "on its case every conclusion measures something"
     assert_a_cut_run_is_no_pass(theorem, evidence)
-    for name, forgery in forgeries_of(theorem.paper)[theorem.key].items():
+    for (result, name), forgery in forgeries.items():
+        if theorem.key != f"{theorem.paper}:{result}":
+            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # forged numbers may leave the domain of a logarithm
             forged = theorem.check(forgery.forge(evidence))
@@ -154,7 +162,7 @@ def assert_not_applicable(case: TheoremCase) -> None:
     assert case.failing in verdict.why
 
 
-def with_networks(evidence: Evidence, change: Callable[[int, Network], Network]) -> Evidence:
+def with_each_network(evidence: Evidence, change: Callable[[int, Network], Network]) -> Evidence:
     """Forged evidence: every snapshot's network replaced; `change` gets its index and the true network."""
     run = evidence.run
     snapshots = tuple(replace_network(s, change(k, s.network), run) for k, s in enumerate(run.snapshots))

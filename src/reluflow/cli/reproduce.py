@@ -122,7 +122,8 @@ def _list(entries: tuple[Entry, ...], *, as_json: bool) -> None:
         print_json({"figures": listed})
         return
     print_table(("figure", "title"), [(entry.key, entry.title) for entry in entries])
-    print("Make one with: reluflow reproduce boursier2024/fig2; all with: reluflow reproduce --all")
+    if entries:
+        print(f"Make one with: reluflow reproduce {entries[0].key}; all with: reluflow reproduce --all")
 
 
 def _as_json(item: Reproduction) -> dict[str, Any]:

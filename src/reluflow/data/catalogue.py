@@ -41,7 +41,14 @@ def _random_labels(rng: np.random.Generator, *, n: int, d: int) -> Dataset:
     return samplers.random_labels(n, d, rng)
 
 
+DEFAULT_DATASET = RegisteredDataset(
+    "three-points", 3, 2, "three points that train to the least-squares line", families.three_points,
+    task=Task.REGRESSION, paper="general", settings=SuggestedSettings("square"),
+)  # fmt: skip
+"""What commands take where no dataset is named; the paper it comes from lists it itself where it is there."""
+
 CATALOGUE: tuple[RegisteredDataset, ...] = (
+    DEFAULT_DATASET,
     _sampled(
         "orthogonally-separable",
         20,

@@ -1,4 +1,4 @@
-"""Families of small datasets with one knob, for phase diagrams: what changes as the data leave a theorem's box."""
+"""Small datasets that more than one part of reluflow uses, some with a knob for phase diagrams."""
 
 from __future__ import annotations
 
@@ -6,6 +6,27 @@ import numpy as np
 
 from reluflow.data.dataset import Dataset, Task
 from reluflow.errors import InvalidInputError
+
+
+def three_points() -> Dataset:
+    """Three points on which a network of any width, trained from a small scale, ends at the least-squares line.
+
+    References
+    ----------
+    Boursier & Flammarion (2024), Sec. 6 and App. B.1, Fig. 2 [boursier2024].
+
+    Examples
+    --------
+    >>> three_points().X[:, 0]
+    array([-0.75 , -0.5  ,  0.125])
+    """
+    return Dataset(
+        [[-0.75], [-0.5], [0.125]],
+        [1.1, 0.1, 0.8],
+        task=Task.REGRESSION,
+        name="three-points",
+        provenance="Boursier & Flammarion (2024), App. B.1 [boursier2024]",
+    ).with_bias()
 
 
 def three_point_angle(*, angle: float = 87.0, low: float = 0.05, tilt: float = 0.02) -> Dataset:

@@ -28,7 +28,8 @@ class _Registry(Mapping[str, RegisteredDataset]):
     @cached_property
     def _entries(self) -> dict[str, RegisteredDataset]:
         papers = (paper.values("data", "DATASETS") for paper in found_papers().values())
-        return {entry.name: entry for entry in (*chain.from_iterable(papers), *CATALOGUE)}
+        entries = {entry.name: entry for entry in chain.from_iterable(papers)}
+        return entries | {entry.name: entry for entry in CATALOGUE if entry.name not in entries}
 
     def __getitem__(self, name: str) -> RegisteredDataset:
         return self._entries[name]

@@ -5,6 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from forging import (
+    Forgeries,
+    Forgery,
+    in_reverse,
+    scaled_clock,
+    scaled_neurons,
+)
+from papers.boursier2024.tampering import everywhere, last_neuron_tiny_at_first
 from reluflow.papers.boursier2024.theorems.aligned_lemmas import misalignment
 from reluflow.papers.boursier2024.theorems.neuron_states import log_lambda as log_scale_of
 from reluflow.papers.boursier2024.theorems.phase_clock import phase_clock
@@ -16,7 +24,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 LEMMA_15, LEMMA_4 = (theorem_named(f"boursier2024:{name}") for name in ("lemma15", "lemma4"))
@@ -27,8 +35,17 @@ def _turn(angle):
 
 
 def _turned_later(evidence):
-    return with_networks(evidence, lambda k, network: network.rotated(_turn(0.7 * (k > 0))))
+    return with_each_network(evidence, lambda k, network: network.rotated(_turn(0.7 * (k > 0))))
 
+
+FORGERIES: Forgeries = {
+    ("lemma4", "aligned"): Forgery(in_reverse),
+    ("lemma4", "exponent"): Forgery(lambda e: everywhere(e, lambda o: scaled_clock(o, 2.0))),
+    ("lemma4", "growth"): Forgery(last_neuron_tiny_at_first),
+    ("lemma4", "negative"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1)),
+    ("lemma4", "resting"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+    ("lemma15", "projections"): Forgery(in_reverse),
+}
 
 CASES = (
     TheoremCase(
@@ -46,7 +63,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +92,11 @@ def test_growth_shrinkage_and_rest_are_noticed_when_forged(evidence):
     sets = phase_clock(evidence).states[0].sets
     factors = {"growth": (sets.positive, 1e-40), "negative": (sets.negative, 1.1), "resting": (sets.resting, 1.1)}
     for name, (members, factor) in factors.items():
-        forged = with_networks(
+        forged = with_each_network(
             evidence, lambda k, n, m=members, f=factor: n.replace(a=np.where(m, f * n.a, n.a)) if k > 0 else n
         )
         assert name in LEMMA_4.check(forged).failing_conclusions
-    flipped = with_networks(evidence, lambda k, n: n.replace(a=np.where(sets.negative, -n.a, n.a)) if k > 3 else n)
+    flipped = with_each_network(evidence, lambda k, n: n.replace(a=np.where(sets.negative, -n.a, n.a)) if k > 3 else n)
     assert "negative" in LEMMA_4.check(flipped).failing_conclusions
 
 

@@ -8,6 +8,18 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    in_reverse,
+    scaled_clock,
+    scaled_neurons,
+    shifted_log_scale,
+    standing_still,
+    turned,
+)
+from papers.boursier2024.tampering import all_but_one_scaled, changed_outputs
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.losses import LogisticLoss, SquareLoss
@@ -23,7 +35,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 EQUATION_8, EQUATION_33, APPENDIX_D3, EQUATION_32, EQUATION_36, EQUATION_39 = (
@@ -51,18 +63,32 @@ def _unbalanced(theorem):
 def _goes_back(evidence):
     """The last snapshot's neurons are those of the start."""
     last = len(evidence.run.snapshots) - 1
-    return with_networks(evidence, lambda k, network: evidence.network if k == last else network)
+    return with_each_network(evidence, lambda k, network: evidence.network if k == last else network)
 
 
 def _blown_up(evidence):
     """Neurons thirty times too large from the second snapshot on: their outputs bend the forces too much."""
-    return with_networks(evidence, lambda k, network: network.scaled(3.4 * (k > 0)))
+    return with_each_network(evidence, lambda k, network: network.scaled(3.4 * (k > 0)))
 
 
 def _never_ends(evidence):
     """All later snapshots show the neurons of the start."""
-    return with_networks(evidence, lambda k, network: evidence.network)
+    return with_each_network(evidence, lambda k, network: evidence.network)
 
+
+FORGERIES: Forgeries = {
+    ("eq8", "equation"): Forgery(lambda e: changed_outputs(e, lambda h: h - 1.0)),
+    ("appD.3", "gronwall"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1)),
+    ("appD.3", "t_1"): Forgery(lambda e: all_but_one_scaled(e, 2.0), also=("gronwall",)),
+    ("appD.3", "outputs"): Forgery(lambda e: shifted_log_scale(e, 3.0, at=0), also=("t_1",)),
+    ("eq32", "integrated"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
+    ("eq33", "t_2"): Forgery(standing_still, also=("ascent",)),
+    ("eq33", "ascent"): Forgery(in_reverse),
+    ("eq36", "tanh"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
+    ("eq36", "exponential"): Forgery(lambda e: scaled_clock(e, 100.0), also=("tanh",)),
+    ("eq39", "t_2"): Forgery(lambda e: turned(e, 0.02, at=ALL), also=("ascent",)),
+    ("eq39", "ascent"): Forgery(in_reverse),
+}
 
 CASES = (
     TheoremCase(
@@ -104,7 +130,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("start", [-0.69, -0.2, 0.0, 0.5, 0.9])
@@ -118,7 +144,7 @@ def test_riccati_below_the_repelling_point_bounds_nothing():
     assert inequalities.riccati(np.array([-0.8]), np.array([0.7]), 1.0)[0] == -np.inf
 
 
-@pytest.mark.parametrize("name", ["lyu-ridge", "linear-teacher:n=3,d=3", "relu-teacher:n=3,d=2"])
+@pytest.mark.parametrize("name", ["obtuse-pair", "linear-teacher:n=3,d=3", "relu-teacher:n=3,d=2"])
 @pytest.mark.parametrize("key", ["eq8", "eq32", "appD.3"])
 def test_they_hold_on_other_data_just_below_lambda_star(key, name):
     theorem = theorem_named(f"boursier2024:{key}")
@@ -152,7 +178,7 @@ def test_neurons_on_the_opposite_ray_have_ended_too():
     theorem = EQUATION_33
     angles = np.linspace(0.05, 6.2, 24)
     network = Network(np.stack([np.cos(angles), np.sin(angles)], axis=1), -np.ones(24), log_scale=-10.0)
-    problem = TrainingProblem(load("lyu-ridge"), LogisticLoss(), network)
+    problem = TrainingProblem(load("obtuse-pair"), LogisticLoss(), network)
     bare = Evidence(problem, parameters=theorem.parameter_values({"alpha_0": 0.3}))
     problem = replace(problem, network=network.scaled(theorem.log_scale(bare)))
     evidence = gather(theorem, problem, parameters={"alpha_0": 0.3})

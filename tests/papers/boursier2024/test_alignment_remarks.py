@@ -8,8 +8,18 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from forging import in_companion
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    in_companion,
+    in_reverse,
+    scaled_neurons,
+    turned,
+    with_record,
+)
 from forging import with_networks as with_other_networks
+from papers.boursier2024.tampering import shifted
 from reluflow.data.registry import load
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
@@ -26,7 +36,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 EXAMPLE_1, REMARK_1, REMARK_4, REMARK_2 = (
@@ -48,7 +58,7 @@ def _aligned_at_once(evidence):
         on_ray = np.abs(network.a)[:, None] * D
         return network.replace(w=np.where(is_there[:, None], on_ray, network.w))
 
-    return with_networks(evidence, change)
+    return with_each_network(evidence, change)
 
 
 def _dominated(theorem):
@@ -56,6 +66,18 @@ def _dominated(theorem):
     drawn = dominated_initialization(problem.dataset, width=30, scale=1.0, rng=np.random.default_rng(0))
     return replace(problem, network=drawn.replace(log_scale=problem.network.log_scale))
 
+
+FORGERIES: Forgeries = {
+    ("remark1", "slow"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
+    ("remark2", "never-zero"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+    ("appD.7", "tanh"): Forgery(lambda e: with_record(e, unit=10.0)),
+    ("appD.7", "root"): Forgery(lambda e: with_record(e, quarter=2.5)),
+    ("appD.7", "entropy"): Forgery(lambda e: with_record(e, inverse_e=0.3)),
+    ("remark4", "positive"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
+    ("example1", "stays"): Forgery(lambda e: in_companion(e, "staying", lambda o: shifted(o, w=1e-6))),
+    ("example1", "leaves"): Forgery(lambda e: in_companion(e, "leaving", in_reverse)),
+    ("example1", "later"): Forgery(lambda e: in_companion(e, "later", in_reverse)),
+}
 
 CASES = (
     TheoremCase(
@@ -66,7 +88,7 @@ CASES = (
     ),
     TheoremCase(
         "boursier2024:remark2",
-        forge=lambda evidence: with_networks(
+        forge=lambda evidence: with_each_network(
             evidence, lambda k, network: network.replace(w=network.w * 0.5 ** (k == 3))
         ),
         failing="balanced",
@@ -74,7 +96,7 @@ CASES = (
     ),
     TheoremCase(
         "boursier2024:remark4",
-        forge=lambda evidence: with_networks(
+        forge=lambda evidence: with_each_network(
             evidence, lambda k, network: network.replace(a=np.where(k == 5, -1.0, 1.0) * network.a)
         ),
         failing="general-position",
@@ -97,7 +119,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize(("ridge", "leaves"), [("stay", False), ("negative", False), ("positive", True)])

@@ -6,6 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from forging import (
+    LATER,
+    Forgeries,
+    Forgery,
+    scaled_output_weights,
+    with_record,
+)
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
@@ -14,6 +21,7 @@ from reluflow.papers.boursier2024.theorems.alignment_regime import recorded_stat
 from reluflow.papers.boursier2024.theorems.balancedness import DescentSteps, descent_change, descent_step
 from reluflow.papers.boursier2024.theorems.neuron_states import NeuronStates
 from reluflow.theory.check import check
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
@@ -21,7 +29,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 
@@ -30,10 +38,28 @@ def _mean_square_without_half():
     return type(problem)(problem.dataset, SquareLoss(factor=2.0), problem.network)
 
 
+def anew(evidence: Evidence) -> Evidence:
+    """The record is to be made of the forged run."""
+    return replace(evidence, record=None)
+
+
+def steps_beside(evidence: Evidence) -> Evidence:
+    steps = evidence.recorded(DescentSteps).steps
+    return with_record(evidence, steps=tuple((w + 0.01, a) for w, a in steps))
+
+
+FORGERIES: Forgeries = {
+    ("lemma1", "conserved"): Forgery(
+        lambda e: anew(scaled_output_weights(e, 1.05, at=len(e.run.snapshots) // 2, sign=-1))
+    ),
+    ("lemma1", "sign"): Forgery(lambda e: anew(scaled_output_weights(e, -1.0, at=LATER, sign=1))),
+    ("lemma1", "descent-step"): Forgery(steps_beside),
+}
+
 CASES = (
     TheoremCase(
         "boursier2024:lemma1",
-        forge=lambda evidence: with_networks(
+        forge=lambda evidence: with_each_network(
             evidence, lambda k, network: network.replace(a=network.a * (1.0 + 1e-6 * k))
         ),
         failing="boursier-a1",
@@ -42,14 +68,14 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def test_a_flipped_output_weight_is_noticed():
     case = CASES[0]
     theorem = case.theorem
     evidence = gather(theorem, own_problem(theorem))
-    flipped = with_networks(
+    flipped = with_each_network(
         evidence, lambda k, network: network.replace(a=np.where(np.arange(30) == k, -1, 1) * network.a)
     )
     assert theorem.check(flipped).failing_conclusions == ("sign",)

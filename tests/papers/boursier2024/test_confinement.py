@@ -7,6 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    Forgeries,
+    Forgery,
+    in_reverse,
+    scaled_neurons,
+)
+from papers.boursier2024.tampering import negative_end_turned, other_end, without_rest
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
@@ -22,7 +29,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 LEMMA_8, LEMMA_24, COROLLARY_1, LEMMA_7 = (
@@ -33,13 +40,23 @@ LEMMA_8, LEMMA_24, COROLLARY_1, LEMMA_7 = (
 def _turned_late(evidence, angle):
     turn = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
     first = phase_clock(evidence).fitting.index + 2
-    return with_networks(evidence, lambda k, network: network.rotated(turn) if k >= first else network)
+    return with_each_network(evidence, lambda k, network: network.rotated(turn) if k >= first else network)
 
 
 def _other_end(evidence):
     run = evidence.run
     return replace(evidence, trajectory=replace(run, network=run.network.replace(a=1.001 * run.network.a)))
 
+
+FORGERIES: Forgeries = {
+    ("lemma7", "never-ends"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+    ("lemma7", "limit"): Forgery(without_rest),
+    ("lemma7", "patterns"): Forgery(negative_end_turned),
+    ("lemma7", "line"): Forgery(lambda e: other_end(e, 1.0001)),
+    ("lemma24", "positive"): Forgery(in_reverse),
+    ("lemma24", "negative"): Forgery(lambda e: scaled_neurons(e, 1e6, sign=-1)),
+    ("cor1", "never-ends"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+}
 
 CASES = (
     TheoremCase(
@@ -63,7 +80,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")

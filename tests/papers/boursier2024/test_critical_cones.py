@@ -8,18 +8,25 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    in_reverse,
+    with_record,
+)
+from papers.boursier2024.tampering import with_vectors
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.papers.boursier2024.theorems import critical_cones as cones
 from reluflow.papers.boursier2024.theorems.alignment_regime import constants_of
+from reluflow.papers.boursier2024.theorems.critical_cones import SmallOutputs
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, contract, with_networks
+from theorem_cases import TheoremCase, contract, with_each_network
 
 LEMMA_11, LEMMA_14, LEMMA_12, LEMMA_13 = (
     theorem_named(f"boursier2024:{name}") for name in ("lemma11", "lemma14", "lemma12", "lemma13")
@@ -38,8 +45,21 @@ def _outputs_times(factor):
 
 def _one_neuron_turns_round(evidence):
     last = len(evidence.run.snapshots) - 1
-    return with_networks(evidence, lambda k, network: network.replace(w=-network.w) if k == last else network)
+    return with_each_network(evidence, lambda k, network: network.replace(w=-network.w) if k == last else network)
 
+
+def beyond_the_budget(evidence: Evidence) -> Evidence:
+    outputs = evidence.recorded(SmallOutputs).outputs
+    assert outputs is not None
+    return with_record(evidence, outputs=10.0 * outputs)
+
+
+FORGERIES: Forgeries = {
+    ("lemma11", "sides"): Forgery(beyond_the_budget),
+    ("lemma12", "one-sign"): Forgery(beyond_the_budget),
+    ("lemma13", "frozen"): Forgery(in_reverse),
+    ("lemma14", "quantised"): Forgery(lambda e: with_vectors(e, lambda v: replace(v, sides=-v.sides))),
+}
 
 CASES = (
     TheoremCase(
@@ -71,7 +91,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def _problem(seed, n, d, leak=0.0):

@@ -11,7 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    with_record,
+)
+from papers.boursier2024.tampering import with_vectors
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
@@ -20,7 +25,12 @@ from reluflow.geometry.extremal import extremal_vectors, extremal_vectors_of
 from reluflow.geometry.thresholds import alignment_constants
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
-from reluflow.papers.boursier2024.theorems.critical_points import kind_by_rule, kind_by_sampling, signed_pull
+from reluflow.papers.boursier2024.theorems.critical_points import (
+    LandscapePoints,
+    kind_by_rule,
+    kind_by_sampling,
+    signed_pull,
+)
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
@@ -34,6 +44,23 @@ def _with_extremal(change):
     """Evidence whose extremal vectors are not those of the data."""
     return lambda evidence: with_record(evidence, vectors=change(evidence.facts.extremal))
 
+
+def longer_vectors(evidence: Evidence) -> Evidence:
+    return with_vectors(evidence, lambda v: replace(v, vectors=10.0 * v.vectors))
+
+
+def points_of_other_cones(evidence: Evidence) -> Evidence:
+    cones = evidence.recorded(LandscapePoints).cones
+    return with_record(evidence, cones=replace(cones, witnesses=cones.witnesses - 30.0))
+
+
+FORGERIES: Forgeries = {
+    ("eq7", "potential"): Forgery(points_of_other_cones),
+    ("eq7", "critical"): Forgery(longer_vectors),
+    ("eq7", "kinds"): Forgery(lambda e: with_vectors(e, lambda v: replace(v, kinds=("saddle",) * len(v)))),
+    ("eq17", "shortest"): Forgery(longer_vectors),
+    ("eq20", "sign"): Forgery(longer_vectors),
+}
 
 CASES = (
     TheoremCase(
@@ -57,7 +84,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def _gaussian(seed, n, d):

@@ -7,7 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from papers.boursier2024.forgeries import on_the_wrong_side
+from forging import (
+    ALL,
+    LATER,
+    Forgeries,
+    Forgery,
+    scaled_input_weights,
+    scaled_output_weights,
+    shifted_log_scale,
+    turned,
+    with_networks,
+)
+from papers.boursier2024.tampering import SECOND, everywhere, last_neuron_tiny_at_first
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.losses import LogisticLoss, SquareLoss
@@ -23,7 +34,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 THEOREM_1, THEOREM_3 = (theorem_named(f"boursier2024:{name}") for name in ("thm1", "thm3"))
@@ -31,8 +42,32 @@ THEOREM_1, THEOREM_3 = (theorem_named(f"boursier2024:{name}") for name in ("thm1
 
 def _last_network_is_the_first(evidence):
     last = len(evidence.run.snapshots) - 1
-    return with_networks(evidence, lambda k, network: evidence.network if k == last else network)
+    return with_each_network(evidence, lambda k, network: evidence.network if k == last else network)
 
+
+def smaller_at_first(evidence: Evidence) -> Evidence:
+    """The first state is smaller than the start by the factor lambda."""
+    return shifted_log_scale(evidence, log_lambda(evidence.network), at=0)
+
+
+def on_the_wrong_side(evidence: Evidence) -> Evidence:
+    """At tau all neurons are negative ones that stand on the maximum of G."""
+    aim = evidence.facts.extremal.directions[list(evidence.facts.extremal.kinds).index("maximum")]
+    return with_networks(evidence, lambda n: n.replace(w=np.abs(n.a)[:, None] * aim, a=-np.abs(n.a)))
+
+
+FORGERIES: Forgeries = {
+    ("thm1", "growth"): Forgery(smaller_at_first),
+    ("thm1", "dominance"): Forgery(lambda e: scaled_input_weights(e, 1.01, at=SECOND)),
+    ("thm1", "extremal"): Forgery(lambda e: turned(e, 1.2)),
+    ("thm1", "gap"): Forgery(lambda e: turned(e, 0.1)),
+    ("thm1", "kind"): Forgery(on_the_wrong_side),
+    ("thm1", "exponent"): Forgery(lambda e: everywhere(e, lambda o: turned(o, 1e-4))),
+    ("thm3", "growth"): Forgery(last_neuron_tiny_at_first),
+    ("thm3", "extremal"): Forgery(lambda e: scaled_output_weights(e, -1.0, at=LATER, sign=1), also=("gap",)),
+    ("thm3", "gap"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
+    ("thm3", "exponent"): Forgery(lambda e: everywhere(e, lambda o: turned(o, 1e-4))),
+}
 
 CASES = (
     TheoremCase(
@@ -50,7 +85,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def _three_points(width, scale, *, seed=0):
@@ -115,7 +150,7 @@ def test_growth_reaches_half_of_what_is_allowed():
     assert conclusion.measured < 0.5 * conclusion.bound
 
 
-@pytest.mark.parametrize("name", ["lyu-ridge", "phuong-toy", "random-labels:n=2,d=2"])
+@pytest.mark.parametrize("name", ["obtuse-pair", "phuong-toy", "random-labels:n=2,d=2"])
 @pytest.mark.parametrize(
     "initialization", [balanced_initialization, dominated_initialization], ids=["balanced", "ball"]
 )
@@ -135,7 +170,7 @@ def test_theorem_3_holds_where_neurons_slide_and_g_has_saddles():
 
 def test_erratum_e4_the_opposite_ray_is_that_of_w_over_a():
     """A negative neuron on a ray that is a minimum with D in it: w/|w| = +D/|D|, so the printed -D/|D| is wrong."""
-    data, angles = load("lyu-ridge"), np.linspace(0.05, 6.2, 40)
+    data, angles = load("obtuse-pair"), np.linspace(0.05, 6.2, 40)
     network = Network(np.stack([np.cos(angles), np.sin(angles)], axis=1), np.where(np.arange(40) % 4 == 0, 1.0, -1.0))
     problem = TrainingProblem(data, LogisticLoss(), network)
     bare = Evidence(problem, parameters=THEOREM_1.parameter_values({"alpha_0": 0.3}))
@@ -155,9 +190,9 @@ def test_erratum_e4_the_opposite_ray_is_that_of_w_over_a():
 def test_forged_kinds_and_too_large_weights_are_named():
     evidence = gather(THEOREM_1, own_problem(THEOREM_1))
     assert THEOREM_1.check(on_the_wrong_side(evidence)).failing_conclusions == ("kind",)
-    grown = with_networks(evidence, lambda k, network: network.scaled(130.0 * (k > 3)))
+    grown = with_each_network(evidence, lambda k, network: network.scaled(130.0 * (k > 3)))
     assert "growth" in THEOREM_1.check(grown).failing_conclusions
-    longer = with_networks(evidence, lambda k, network: network.replace(w=network.w * 1.0001))
+    longer = with_each_network(evidence, lambda k, network: network.replace(w=network.w * 1.0001))
     assert {"dominance", "gap"} <= set(THEOREM_1.check(longer).failing_conclusions)
 
 
@@ -196,7 +231,7 @@ def test_lost_neurons_are_no_pass_where_no_closed_form_serves():
     """The same loss of digits at a scale where outputs bend the forces leaves the verdict open."""
     theorem = replace(THEOREM_1, plan=alignment_plan)
     evidence = gather(theorem, _three_points(20, 1e-3))
-    lost = with_networks(
+    lost = with_each_network(
         evidence, lambda k, network: network.replace(a=np.where(np.arange(20) == 3, 1e-300, network.a))
     )
     conclusions = theorem.check(lost).conclusions

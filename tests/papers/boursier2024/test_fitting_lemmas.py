@@ -7,6 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    LATER,
+    Forgeries,
+    Forgery,
+    scaled_clock,
+    scaled_neurons,
+    scaled_output_weights,
+    standing_still,
+    turned,
+)
+from papers.boursier2024.tampering import ODD, all_but_one_scaled, changed_outputs
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
@@ -28,7 +39,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 LEMMA_18, LEMMA_6, LEMMA_16, LEMMA_17 = (
@@ -40,12 +51,26 @@ QUARTER = [[0.0, -1.0], [1.0, 0.0]]
 
 def _from(evidence, later, change):
     first = phase_clock(evidence).growth.index + later
-    return with_networks(evidence, lambda k, network: change(network) if k >= first else network)
+    return with_each_network(evidence, lambda k, network: change(network) if k >= first else network)
 
 
 def _on_three_points(theorem):
     return lambda: example_problem(theorem, "three-points")
 
+
+FORGERIES: Forgeries = {
+    ("lemma6", "fitted"): Forgery(lambda e: scaled_neurons(e, 1e22, at=39, sign=-1)),
+    ("lemma6", "active"): Forgery(lambda e: turned(e, np.pi, at=ODD), also=("fitted", "linear-pull")),
+    ("lemma6", "negative"): Forgery(lambda e: scaled_output_weights(e, -1.0, at=39, sign=-1)),
+    ("lemma6", "linear-pull"): Forgery(lambda e: changed_outputs(e, lambda h: 0.5 * h)),
+    ("lemma6", "decay"): Forgery(lambda e: scaled_clock(e, 10.0)),
+    ("lemma6", "duration"): Forgery(lambda e: scaled_clock(e, 1000.0), also=("decay",)),
+    ("lemma16", "mass"): Forgery(lambda e: all_but_one_scaled(e, 2.0)),
+    ("lemma17", "active"): Forgery(lambda e: standing_still(e, at=slice(len(e.run.snapshots) // 2, None))),
+    ("lemma17", "facet-pull"): Forgery(lambda e: all_but_one_scaled(e, 2.0)),
+    ("lemma18", "kept"): Forgery(lambda e: scaled_neurons(e, 0.5, at=ODD)),
+    ("lemma18", "grows"): Forgery(lambda e: scaled_output_weights(e, -1.0, at=LATER, sign=1)),
+}
 
 CASES = (
     TheoremCase(
@@ -75,7 +100,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +161,7 @@ def test_delta_prime_has_an_explicit_limit(fitted):
 
 def test_negative_neurons_that_grow_too_much_are_noticed(fitted):
     first, negative = phase_clock(fitted).growth.index + 1, phase_clock(fitted).states[0].sets.negative
-    grown = with_networks(
+    grown = with_each_network(
         fitted, lambda k, n: n.replace(a=np.where(negative, np.exp(60.0) * n.a, n.a)) if k >= first else n
     )
     assert "fitted" in LEMMA_6.check(grown).failing_conclusions

@@ -6,6 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from forging import (
+    Forgeries,
+    Forgery,
+    with_record,
+)
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
@@ -13,6 +18,7 @@ from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.papers.boursier2024.theorems.generic_data import MovedDatasets
 from reluflow.theory.check import check, example_problem
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem
@@ -33,6 +39,25 @@ def _drawn(*datasets):
 
 NO_EXTREMAL_VECTOR = Dataset([[1.0], [-1.0]], [0.0, 0.0])  # nothing pulls
 LEMMAS = (LEMMA_2, LEMMA_3, LEMMA_9, LEMMA_10)
+
+
+def without_labels(evidence: Evidence) -> Evidence:
+    """One of the moved datasets has no label but 0."""
+    *others, last = evidence.recorded(MovedDatasets).datasets
+    return with_record(evidence, datasets=(*others, Dataset(last.X, 0.0 * last.y)))
+
+
+def orthogonal_samples(evidence: Evidence) -> Evidence:
+    """Data that no density gives (erratum E13)."""
+    return with_record(evidence, datasets=(load("orthogonal-triple"),))
+
+
+FORGERIES: Forgeries = {
+    ("lemma2", "generic"): Forgery(without_labels),
+    ("lemma3", "exists"): Forgery(without_labels),
+    ("lemma9", "positive"): Forgery(orthogonal_samples),
+    ("lemma10", "positive"): Forgery(orthogonal_samples),
+}
 
 CASES = (
     TheoremCase(
@@ -62,7 +87,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("theorem", LEMMAS, ids=lambda theorem: theorem.key)

@@ -7,6 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    ALL,
+    LATER,
+    Forgeries,
+    Forgery,
+    scaled_clock,
+    scaled_neurons,
+    scaled_output_weights,
+)
+from papers.boursier2024.tampering import ODD, changed_outputs, everywhere, shifted
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
@@ -23,7 +33,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 LEMMA_5 = theorem_named("boursier2024:lemma5")
@@ -32,8 +42,22 @@ LEMMA_5 = theorem_named("boursier2024:lemma5")
 def _turned_after_tau(evidence):
     turn = [[np.cos(0.8), -np.sin(0.8)], [np.sin(0.8), np.cos(0.8)]]
     first = phase_clock(evidence).alignment.index + 2
-    return with_networks(evidence, lambda k, network: network.rotated(turn) if k >= first else network)
+    return with_each_network(evidence, lambda k, network: network.rotated(turn) if k >= first else network)
 
+
+FORGERIES: Forgeries = {
+    ("lemma5", "grown"): Forgery(lambda e: shifted(e, a=0.1, at=ODD), also=("duration",)),
+    ("lemma5", "projections"): Forgery(
+        lambda e: everywhere(e, lambda o: scaled_output_weights(o, 0.0, at=ODD)), also=("rates",)
+    ),
+    ("lemma5", "pairs"): Forgery(lambda e: scaled_neurons(e, 0.5, at=ODD)),
+    ("lemma5", "pair-exponent"): Forgery(
+        lambda e: everywhere(e, lambda o: shifted(o, w=1e-9, at=LATER)), also=("rates",)
+    ),
+    ("lemma5", "negative"): Forgery(lambda e: scaled_neurons(e, 1.5, at=ALL)),
+    ("lemma5", "rates"): Forgery(lambda e: changed_outputs(e, lambda h: h - 1.0)),
+    ("lemma5", "duration"): Forgery(lambda e: scaled_clock(e, 2.0)),
+}
 
 CASES = (
     TheoremCase(
@@ -45,7 +69,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    Forgeries,
+    Forgery,
+    in_reverse,
+    scaled_clock,
+    with_networks,
+)
+from papers.boursier2024.tampering import changed_outputs
 from reluflow.papers.boursier2024.theorems.local_lemmas import (
     active_mass,
     bend_bound,
@@ -21,13 +29,14 @@ from reluflow.papers.boursier2024.theorems.mixed_lemmas import late_states
 from reluflow.papers.boursier2024.theorems.phase_clock import phase_clock
 from reluflow.papers.boursier2024.theorems.spurious_constants import constants_of
 from reluflow.theory.check import example_problem
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 LEMMA_23, LEMMA_21, LEMMA_22 = (theorem_named(f"boursier2024:{name}") for name in ("lemma23", "lemma21", "lemma22"))
@@ -35,14 +44,14 @@ LEMMA_23, LEMMA_21, LEMMA_22 = (theorem_named(f"boursier2024:{name}") for name i
 
 def _lighter_outputs(evidence):
     """The same function with half of every output weight: its gradient is too small for Lemma 21."""
-    return with_networks(evidence, lambda k, n: n.replace(a=0.5 * n.a, w=2.0 * n.w))
+    return with_each_network(evidence, lambda k, n: n.replace(a=0.5 * n.a, w=2.0 * n.w))
 
 
 def _frozen(evidence):
     """A run that stops moving when Phase 3 begins."""
     first = phase_clock(evidence).fitting.index
     entry = evidence.run.snapshots[first].network
-    return with_networks(evidence, lambda k, network: entry if k >= first else network)
+    return with_each_network(evidence, lambda k, network: entry if k >= first else network)
 
 
 def _other_outputs(evidence):
@@ -50,6 +59,20 @@ def _other_outputs(evidence):
     snapshots = tuple(replace(s, outputs=1.01 * s.outputs) if k >= first else s for k, s in enumerate(run.snapshots))
     return replace(evidence, trajectory=replace(run, snapshots=snapshots))
 
+
+def traded_in_phase_3(evidence: Evidence) -> Evidence:
+    """From tau_3 on the layers trade a factor, so that outputs stay and the sum of a^2 falls."""
+    first = phase_clock(evidence).fitting.index
+    return with_networks(evidence, lambda n: n.replace(w=4.0 * n.w, a=n.a / 4.0), at=slice(first, None))
+
+
+FORGERIES: Forgeries = {
+    ("lemma21", "polyak"): Forgery(traded_in_phase_3),
+    ("lemma22", "decay"): Forgery(in_reverse, also=("late-rate",)),
+    ("lemma22", "late-rate"): Forgery(lambda e: scaled_clock(e, 2.0)),
+    ("lemma23", "pull"): Forgery(in_reverse),
+    ("lemma23", "travel"): Forgery(lambda e: changed_outputs(e, lambda h: 1.1 * h, at=-1), also=("pull",)),
+}
 
 CASES = (
     TheoremCase(
@@ -73,7 +96,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")

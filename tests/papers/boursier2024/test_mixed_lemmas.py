@@ -7,6 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    in_reverse,
+    scaled_clock,
+    scaled_output_weights,
+)
+from papers.boursier2024.tampering import changed_outputs
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.losses import SquareLoss
@@ -18,7 +27,7 @@ from reluflow.theory.check import check, example_problem
 from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, contract, with_networks
+from theorem_cases import TheoremCase, contract, with_each_network
 
 LEMMA_20, LEMMA_23, LEMMA_21, LEMMA_19, LEMMA_24 = (
     theorem_named(f"boursier2024:{name}") for name in ("lemma20", "lemma23", "lemma21", "lemma19", "lemma24")
@@ -52,8 +61,16 @@ def _neuron_that_turns_back(evidence):
         w[1] = np.linalg.norm(w[1]) * np.array([1.0, 0.0])
         return network.replace(w=w) if k >= last else network
 
-    return with_networks(evidence, change)
+    return with_each_network(evidence, change)
 
+
+FORGERIES: Forgeries = {
+    ("lemma19", "moved"): Forgery(lambda e: changed_outputs(e, lambda h: 1.1 * h, at=-1), also=("fit",)),
+    ("lemma19", "fit"): Forgery(lambda e: changed_outputs(e, lambda h: 0.5 * h)),
+    ("lemma20", "shrinking"): Forgery(in_reverse),
+    ("lemma20", "mixed-norm"): Forgery(lambda e: scaled_clock(e, 1e4)),
+    ("lemma20", "mixed-rate"): Forgery(lambda e: scaled_output_weights(e, 0.1, at=ALL, sign=-1)),
+}
 
 CASES = (
     TheoremCase(
@@ -72,7 +89,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("theorem", [LEMMA_19, LEMMA_20, LEMMA_21, LEMMA_23, LEMMA_24], ids=lambda t: t.key)
@@ -127,6 +144,6 @@ def test_the_printed_rate_is_the_wrong_one_and_the_proofs_rate_is_kept(slow):
 
 def test_a_neuron_that_gains_norm_across_the_data_is_noticed(slow):
     first = phase_clock(slow).fitting.index
-    fed = with_networks(slow, lambda k, n: n.replace(a=np.where(n.a < 0, -n.a, n.a)) if k >= first else n)
+    fed = with_each_network(slow, lambda k, n: n.replace(a=np.where(n.a < 0, -n.a, n.a)) if k >= first else n)
     rate = LEMMA_20.check(fed).conclusion("mixed-rate")
     assert rate.holds is False

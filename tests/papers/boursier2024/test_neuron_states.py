@@ -91,7 +91,7 @@ def test_patterns_of_neurons_far_below_the_others():
 
 def test_closed_form_of_small_neurons_is_the_run_itself(monkeypatch):
     """With every neuron declared too small for doubles, the closed form gives what the run recorded."""
-    data = load("lyu-ridge")
+    data = load("obtuse-pair")
     network = balanced_initialization(data, width=20, scale="1e-60", rng=np.random.default_rng(3))
     problem = TrainingProblem(data, SquareLoss(), network)
     run = train(problem, EventDrivenFlow(), until=AtTime(9.0), times=[0.0, 2.0, 9.0])

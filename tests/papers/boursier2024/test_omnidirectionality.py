@@ -7,12 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    Forgeries,
+    Forgery,
+    with_end,
+)
+from papers.boursier2024.tampering import negative_end_turned, other_end, other_ends, some_scaled
 from reluflow.data.registry import load
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.papers.boursier2024.theorems.omnidirectionality import nature_of_limit, omnidirectionality
 from reluflow.papers.boursier2024.theorems.residual_forecast import plateau
+from reluflow.papers.boursier2024.theorems.spurious_hypotheses import SMALLER
 from reluflow.theory.check import check, example_problem
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract, own_problem
@@ -45,6 +53,20 @@ def _with_an_escapee(evidence):
     return _end(evidence, grown)
 
 
+def signs_of_the_start(evidence: Evidence) -> Evidence:
+    """At the end every output weight has the sign it started with."""
+    return with_end(evidence, lambda n: n.replace(a=np.abs(n.a) * np.sign(evidence.network.a)))
+
+
+FORGERIES: Forgeries = {
+    ("sec5-nature", "nature"): Forgery(negative_end_turned),
+    ("sec5-nature", "dominated"): Forgery(lambda e: with_end(e, lambda n: some_scaled(n, -1, 1e-40))),
+    ("sec5-omnidirectional", "lost"): Forgery(negative_end_turned),
+    ("sec5-omnidirectional", "trapped"): Forgery(lambda e: other_ends(e, 1.3, SMALLER)),
+    ("sec5-unbalanced", "global-minimum"): Forgery(lambda e: other_end(e, 1.05)),
+    ("sec5-unbalanced", "flips"): Forgery(signs_of_the_start, also=("global-minimum",)),
+}
+
 CASES = (
     TheoremCase(
         "boursier2024:sec5-nature",
@@ -67,7 +89,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from reluflow.papers.boursier2024.theorems.neuron_states import log_lambda as lo
 from reluflow.papers.boursier2024.theorems.phase_clock import parameter_distance, phase_clock, phase_plan
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import run_plan
-from theorem_cases import with_networks
+from theorem_cases import with_each_network
 
 SPEC = "three-point-box-worst:eta=0.09"
 
@@ -67,11 +67,11 @@ def test_each_clause_of_the_growth_and_fitting_phases_can_fire(evidence):
     clock = phase_clock(evidence)
     negative = clock.states[0].sets.negative
     early, late = clock.alignment.index + 1, clock.growth.index + 1
-    heavier = with_networks(
+    heavier = with_each_network(
         evidence, lambda k, n: n.replace(a=np.where(negative & (k >= early), 10.0 * n.a, n.a)) if k >= early else n
     )
     assert phase_clock(heavier).growth.clause == "negative"
-    turned = with_networks(evidence, lambda k, n: n.rotated([[0.0, -1.0], [1.0, 0.0]]) if k >= late else n)
+    turned = with_each_network(evidence, lambda k, n: n.rotated([[0.0, -1.0], [1.0, 0.0]]) if k >= late else n)
     assert phase_clock(turned).fitting.clause == "facet"
     first = int(np.flatnonzero(clock.states[0].sets.positive)[0])
     tilt = np.eye(2) + 0.3 * np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -81,19 +81,21 @@ def test_each_clause_of_the_growth_and_fitting_phases_can_fire(evidence):
         w[first] = tilt @ w[first] if k >= late else w[first]
         return network.replace(w=w)
 
-    assert phase_clock(with_networks(evidence, spread)).fitting.clause == "spread"
+    assert phase_clock(with_each_network(evidence, spread)).fitting.clause == "spread"
     bigger = np.exp(14.0)
-    heavy = with_networks(evidence, lambda k, n: n.replace(a=np.where(negative, bigger * n.a, n.a)) if k >= late else n)
+    heavy = with_each_network(
+        evidence, lambda k, n: n.replace(a=np.where(negative, bigger * n.a, n.a)) if k >= late else n
+    )
     assert phase_clock(heavy).fitting.clause == "negative"
 
 
 def test_each_clause_of_phase_3_can_fire(evidence):
     clock = phase_clock(evidence)
     after = clock.fitting.index + 2
-    moved = with_networks(evidence, lambda k, n: n.replace(a=1.01 * n.a) if k >= after else n)
+    moved = with_each_network(evidence, lambda k, n: n.replace(a=1.01 * n.a) if k >= after else n)
     assert phase_clock(moved).convergence.clause == "moved"
     wide = replace(evidence, parameters={"eps_4": 10.0})
-    turned = with_networks(wide, lambda k, n: n.rotated([[0.0, -1.0], [1.0, 0.0]]) if k >= after else n)
+    turned = with_each_network(wide, lambda k, n: n.rotated([[0.0, -1.0], [1.0, 0.0]]) if k >= after else n)
     assert phase_clock(turned).convergence.clause == "facet"
 
 

@@ -7,6 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    scaled_clock,
+    turned,
+)
 from reluflow.data.registry import load
 from reluflow.papers.boursier2024.theorems.residual_forecast import escape, escape_forecast
 from reluflow.theory.check import check, example_problem
@@ -29,10 +36,15 @@ def _turned_at_the_end(evidence):
     return replace(evidence, trajectory=replace(run, snapshots=snapshots))
 
 
+FORGERIES: Forgeries = {
+    ("appB.2", "direction"): Forgery(lambda e: turned(e, -0.02, at=ALL)),
+    ("appB.2", "rate"): Forgery(lambda e: scaled_clock(e, 2.0)),
+}
+
 CASES = (TheoremCase("boursier2024:appB.2", forge=_turned_at_the_end, failing="relu", inapplicable=_leaky),)
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def _at_the_line(name):

@@ -9,15 +9,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forging import with_record
-from papers.boursier2024.forgeries import larger_box
+from forging import (
+    Forgeries,
+    Forgery,
+    in_companion,
+    rotation,
+    scaled_clock,
+    with_end,
+    with_record,
+)
+from papers.boursier2024.tampering import negative_end_turned, other_ends, without_rest
+from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization
 from reluflow.papers.boursier2024 import assumptions
 from reluflow.papers.boursier2024.theorems.neuron_states import log_lambda as log_scale_of
-from reluflow.papers.boursier2024.theorems.spurious_limit import wider_network
+from reluflow.papers.boursier2024.theorems.spurious_hypotheses import SMALLER
+from reluflow.papers.boursier2024.theorems.spurious_limit import NUM_COPIES, DataConePoints, wider_network
 from reluflow.papers.boursier2024.theorems.three_points import box_corners, facet_margins, middle_weights
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.diagnosis import diagnose
@@ -31,6 +41,70 @@ from theorem_cases import TheoremCase, contract, own_problem
 LEMMA_8, REMARK_3, WIDTH, THEOREM_4, THEOREM_2 = (
     theorem_named(f"boursier2024:{name}") for name in ("lemma8", "remark3", "sec5-width", "thm4", "thm2")
 )
+
+
+def off_the_line(evidence: Evidence) -> Evidence:
+    return other_ends(evidence, 1.0001, SMALLER)
+
+
+def points_off_the_cone(evidence: Evidence) -> Evidence:
+    """ReLU is not odd (erratum E7)."""
+    return with_record(evidence, points=-evidence.recorded(DataConePoints).points)
+
+
+def larger_box(evidence: Evidence) -> Evidence:
+    """Its corners do not meet Assumption 5 (erratum E3)."""
+    samples, labels = box_corners(0.16)
+    return with_record(evidence, samples=samples, labels=labels)
+
+
+def with_facts_of(evidence: Evidence, dataset: Dataset) -> Evidence:
+    """The assumptions are asked about three points that are in no such box."""
+    return with_record(evidence, facts=DatasetFacts(dataset, evidence.loss, evidence.leak))
+
+
+def with_outer_points(evidence: Evidence, x: float, height: float, *, middle: float) -> Evidence:
+    """Points (-x, height), (0, 1) and (x, height) with the labels 1, `middle` and 1."""
+    return with_facts_of(evidence, Dataset([[-x, height], [0.0, 1.0], [x, height]], [1.0, middle, 1.0]))
+
+
+def middle_above_the_line(evidence: Evidence) -> Evidence:
+    return with_outer_points(evidence, 0.95, 1.0, middle=1.1)
+
+
+def wider_end_turned(evidence: Evidence) -> Evidence:
+    """One of the wider networks ends elsewhere."""
+    return in_companion(
+        evidence, "wider by 4", lambda o: with_end(o, lambda n: n.replace(w=n.w @ rotation(-0.02, n.d).T))
+    )
+
+
+FORGERIES: Forgeries = {
+    ("sec5-width", "same-limit"): Forgery(wider_end_turned),
+    ("sec5-width", "limit"): Forgery(without_rest),
+    ("sec5-width", "patterns"): Forgery(negative_end_turned),
+    ("sec5-width", "line"): Forgery(lambda e: other_ends(e, 1.0001, SMALLER, *(f"wider by {k}" for k in NUM_COPIES))),
+    ("lemma8", "assumption-4"): Forgery(lambda e: with_outer_points(e, 1.0, 0.9, middle=0.1)),
+    ("lemma8", "assumption-5"): Forgery(lambda e: with_facts_of(e, load("three-points"))),
+    ("lemma8", "corners"): Forgery(larger_box),
+    ("lemma8", "assumption-6"): Forgery(middle_above_the_line, also=("residuals",)),
+    ("lemma8", "middle"): Forgery(
+        lambda e: with_outer_points(e, 1.0, -0.2, middle=0.1), also=("assumption-4", "residuals")
+    ),
+    ("lemma8", "residuals"): Forgery(middle_above_the_line, also=("assumption-6",)),
+    **{
+        (result, name): forgery
+        for result in ("thm2", "remark3", "thm4")
+        for name, forgery in {
+            "limit": Forgery(without_rest),
+            "patterns": Forgery(negative_end_turned),
+            "line": Forgery(off_the_line, also=("data-cone", "loss")),
+            "data-cone": Forgery(points_off_the_cone),
+            "loss": Forgery(off_the_line, also=("line", "data-cone")),
+            "rate": Forgery(lambda e: scaled_clock(e, 2.0)),
+        }.items()
+    },
+}
 
 CASES = (
     TheoremCase(
@@ -62,7 +136,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from forging import (
+    Forgeries,
+    Forgery,
+    rotation,
+    with_record,
+)
 from reluflow.papers.chistikov2023 import data
-from reluflow.papers.chistikov2023.theorems.interpolators import Interpolation
+from reluflow.papers.chistikov2023.theorems.interpolators import Interpolation, TwoNeurons
+from reluflow.papers.chistikov2023.theorems.least_norm import UnitNeurons
 from reluflow.theory.check import check, example_problem
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract
 
@@ -15,6 +23,40 @@ from theorem_cases import TheoremCase, contract
 def on(key, name):
     return lambda: example_problem(theorem_named(key), name)
 
+
+def data_of_positive_criterion(evidence: Evidence) -> Evidence:
+    """Samples and teacher on which M > 0 and two neurons do better."""
+    X, teacher = np.array([[0.9, 0.0, -0.1], [0.9, 1.0, 0.8], [1.5, 1.1, 0.4]]), np.array([0.8, 0.0, 0.6])
+    return with_record(evidence, X=X / np.linalg.norm(X, axis=1)[:, None], teacher=teacher)
+
+
+def obtuse_samples(evidence: Evidence) -> Evidence:
+    """Two samples of the plane more than 90 degrees apart, the teacher along a vector of the dual basis."""
+    X = np.array([[1.0, 0.0], [-0.6, 0.8]])
+    return with_record(evidence, X=X, teacher=np.array([0.8, 0.6]))
+
+
+def first_of_two_turned(evidence: Evidence) -> Evidence:
+    network = evidence.recorded(TwoNeurons).network
+    w = network.w.copy()
+    w[0] = rotation(0.1, network.d) @ w[0]
+    return with_record(evidence, network=network.replace(w=w))
+
+
+def two_neurons_scaled(evidence: Evidence) -> Evidence:
+    network = evidence.recorded(TwoNeurons).network
+    return with_record(evidence, network=network.replace(w=1.1 * network.w, a=1.1 * network.a))
+
+
+FORGERIES: Forgeries = {
+    ("thm8i", "least"): Forgery(data_of_positive_criterion, also=("only",)),
+    ("thm8i", "only"): Forgery(data_of_positive_criterion, also=("least",)),
+    ("thm8ii", "fits"): Forgery(first_of_two_turned),
+    ("thm8ii", "shorter"): Forgery(lambda e: with_record(e, xi=2.0 * e.recorded(TwoNeurons).xi)),
+    ("thm8ii", "not-least"): Forgery(two_neurons_scaled, also=("fits", "shorter")),
+    ("claim36", "part"): Forgery(lambda e: with_record(e, w=2.0 * e.recorded(UnitNeurons).w)),
+    ("remark38", "negative"): Forgery(obtuse_samples),
+}
 
 CASES = (
     TheoremCase(
@@ -32,7 +74,7 @@ CASES = (
 )
 
 
-test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def about(dataset):

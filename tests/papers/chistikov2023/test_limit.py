@@ -5,11 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    in_sweep,
+    scaled_input_weights,
+    scaled_neurons,
+    scaled_output_weights,
+    shifted_log_scale,
+    turned,
+)
+from papers.chistikov2023.tampering import one_scaled, with_last_loss
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.papers.chistikov2023 import data
 from reluflow.theory.check import check, example_problem
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract
@@ -24,10 +37,26 @@ def _case(name):
     )
 
 
+def longer_and_unbalanced(evidence: Evidence) -> Evidence:
+    """At the last time w is twice as long and a half as long, so that the outputs are the same."""
+    return scaled_output_weights(scaled_input_weights(evidence, 2.0), 0.5)
+
+
+FORGERIES: Forgeries = {
+    ("lemma34", "ratios"): Forgery(lambda e: one_scaled(e, 1.1, 2)),
+    ("lemma34", "ratios-order"): Forgery(lambda e: in_sweep(e, lambda other: one_scaled(other, 1.1, 2, at=ALL), at=-1)),
+    ("thm7", "loss"): Forgery(lambda e: with_last_loss(e, 1.0)),
+    ("thm7", "teacher"): Forgery(lambda e: scaled_neurons(e, 1.1), also=("loss", "sum")),
+    ("thm7", "rank-one"): Forgery(lambda e: turned(e, 0.01), also=("loss", "teacher")),
+    ("thm7", "rank-one-order"): Forgery(lambda e: in_sweep(e, lambda other: turned(other, 0.01, at=ALL), at=-1)),
+    ("thm7", "sum"): Forgery(longer_and_unbalanced),
+    ("thm7", "others"): Forgery(lambda e: in_sweep(e, lambda other: shifted_log_scale(other, 1.0, at=ALL))),
+}
+
 CASES = tuple(_case(name) for name in ("lemma34", "thm7"))
 
 
-test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    ALL,
+    LATER,
+    Forgeries,
+    Forgery,
+    events_twice,
+    in_reverse,
+    in_sweep,
+    rotation,
+    scaled_clock,
+    scaled_neurons,
+    scaled_output_weights,
+    shifted_log_scale,
+    turned,
+    with_record,
+    with_snapshots,
+)
+from papers.chistikov2023.tampering import one_neuron, one_scaled, teacher_scaled, with_last_loss
+from reluflow.dynamics.event import EventLog
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.losses import SquareLoss
@@ -15,6 +34,7 @@ from reluflow.papers.chistikov2023 import data
 from reluflow.papers.chistikov2023.theorems.bundle import bundle_of, bundles, escape_time, limit_path, path_of
 from reluflow.papers.chistikov2023.theorems.scene import Scene, scene
 from reluflow.theory.check import check, example_problem
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract, own_problem
@@ -32,10 +52,79 @@ def _case(name):
     )
 
 
+def one_turned(evidence: Evidence, angle: float, neuron: int, *, at: int | slice = -1) -> Evidence:
+    return one_neuron(evidence, lambda n: n.replace(w=n.w @ rotation(angle, n.d).T), neuron, at=at)
+
+
+def outputs_scaled(evidence: Evidence) -> Evidence:
+    """At the last time outputs are recorded that the network does not have."""
+    return with_snapshots(evidence, lambda s: replace(s, outputs=1.01 * s.outputs))
+
+
+def first_sample_mirrored(evidence: Evidence) -> Evidence:
+    X = evidence.recorded(Scene).X.copy()
+    X[0] *= -1.0
+    return with_record(evidence, X=X)
+
+
+def other_outputs_when_tiny(evidence: Evidence) -> Evidence:
+    """Outputs at T_1, where V is too small to be held against them."""
+    return with_snapshots(evidence, lambda s: replace(s, outputs=0.1 * evidence.dataset.y), at=0)
+
+
+def a_late_crossing(evidence: Evidence) -> Evidence:
+    """A neuron of J_+ meets a sample at the end of the run."""
+    log, neuron, last = evidence.run.events, int(scene(evidence).positive[0]), evidence.run.time
+    longer = EventLog(
+        np.append(log.neurons, neuron),
+        np.append(log.samples, 0),
+        np.append(log.times, last),
+        np.append(log.codes, log.codes[-1:]),
+    )
+    return replace(evidence, trajectory=replace(evidence.run, events=longer))
+
+
+FORGERIES: Forgeries = {
+    ("lemma3", "order"): Forgery(events_twice),
+    ("lemma3", "force"): Forgery(lambda e: shifted_log_scale(e, 8000.0, at=1)),
+    ("lemma3", "direction"): Forgery(lambda e: turned(e, 0.1, at=1)),
+    ("lemma3", "times"): Forgery(lambda e: scaled_clock(e, 1.001), also=("direction",)),
+    ("lemma3", "times-order"): Forgery(lambda e: in_sweep(e, lambda other: scaled_clock(other, 1.001), at=-1)),
+    ("lemma19", "growth"): Forgery(lambda e: shifted_log_scale(e, 5.0, at=1), also=("monotone",)),
+    ("lemma19", "monotone"): Forgery(lambda e: one_scaled(e, 0.5, 2, at=1)),
+    ("lemma19", "outputs"): Forgery(lambda e: shifted_log_scale(e, 8000.0, at=1), also=("growth", "monotone")),
+    ("lemma4", "shrunk"): Forgery(lambda e: shifted_log_scale(e, 5.0, at=LATER)),
+    ("lemma4", "constant"): Forgery(lambda e: one_scaled(e, 0.5, 0, at=4)),
+    ("lemma5", "inside"): Forgery(lambda e: turned(e, 2.5), also=("aligned",)),
+    ("lemma5", "aligned"): Forgery(lambda e: turned(e, 0.1)),
+    ("lemma5", "aligned-order"): Forgery(lambda e: in_sweep(e, lambda other: turned(other, 0.1, at=ALL), at=-1)),
+    ("lemma5", "norm"): Forgery(lambda e: shifted_log_scale(e, 0.1)),
+    ("prop24", "cone"): Forgery(first_sample_mirrored),
+    ("prop24", "coordinate"): Forgery(lambda e: teacher_scaled(e, 0.5)),
+    ("lemma28", "together"): Forgery(lambda e: one_turned(e, 1e-7, 2, at=1)),
+    ("lemma28", "in-S"): Forgery(
+        lambda e: turned(e, 2.0, at=len(e.run.snapshots) // 2),
+        also=("order", "linear", "same-pull", "grows-in-S1", "grows"),
+    ),
+    ("lemma28", "order"): Forgery(in_reverse),
+    ("lemma28", "linear"): Forgery(outputs_scaled, also=("same-pull",)),
+    ("lemma28", "same-pull"): Forgery(other_outputs_when_tiny),
+    ("lemma28", "smooth"): Forgery(a_late_crossing),
+    ("lemma28", "velocity"): Forgery(lambda e: scaled_output_weights(e, 1.0001, at=0)),
+    ("lemma28", "grows-in-S1"): Forgery(lambda e: turned(e, 3.0, at=0), also=("in-S", "same-pull", "grows")),
+    ("lemma28", "grows"): Forgery(lambda e: turned(e, 3.0, at=0), also=("in-S", "same-pull", "grows-in-S1")),
+    ("lemma28", "not-too-fast"): Forgery(lambda e: scaled_output_weights(e, 3.0, at=0), also=("velocity",)),
+    ("lemma32", "small"): Forgery(lambda e: scaled_neurons(turned(e, 1.2, at=14), 1.1, at=14)),
+    ("lemma32", "large"): Forgery(lambda e: scaled_neurons(e, 0.4)),
+    ("lemma32", "gradient"): Forgery(lambda e: scaled_neurons(e, 0.1), also=("large",)),
+    ("thm6", "escape"): Forgery(lambda e: scaled_clock(e, 1e9), also=("decay",)),
+    ("thm6", "decay"): Forgery(lambda e: with_last_loss(e, 3.0)),
+}
+
 CASES = tuple(_case(name) for name in ("lemma3", "lemma19", "lemma4", "lemma5", "prop24", "lemma28", "lemma32", "thm6"))
 
 
-test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def plane_problem(log_scale):

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from reluflow.geometry.alignment import END_NAMES, align, align_until
+from forging import (
+    LATER,
+    Forgeries,
+    Forgery,
+    shifted_log_scale,
+    with_record,
+)
+from papers.chistikov2023.tampering import one_neuron, teacher_scaled
+from reluflow.geometry.alignment import END_NAMES, AlignedState, align, align_until
 from reluflow.papers.chistikov2023 import data
+from reluflow.papers.chistikov2023.theorems.delta_bounds import Yardsticks
 from reluflow.papers.chistikov2023.theorems.scene import Scene
-from reluflow.papers.chistikov2023.theorems.yardsticks import yardstick
+from reluflow.papers.chistikov2023.theorems.yardsticks import Yardstick, yardstick
 from reluflow.theory.check import check, example_problem
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract, own_problem
 
@@ -36,13 +47,70 @@ def _case(name):
     return TheoremCase(key, failing="correlated-teacher", inapplicable=wide_angles(key))
 
 
+def one_unbalanced(evidence: Evidence) -> Evidence:
+    return one_neuron(evidence, lambda n: n.replace(a=1.1 * n.a), 0, at=LATER)
+
+
+def first_crossing(evidence: Evidence, *, other_sample: int = 0, later: float = 1.0) -> Evidence:
+    """The first crossing of the vanishing-scale flow is with another sample, or at another time."""
+    events = evidence.recorded(AlignedState).events
+    samples, times = events.samples.copy(), events.times.copy()
+    samples[0] += other_sample
+    times[0] *= later
+    return with_record(evidence, events=replace(events, samples=samples, times=times))
+
+
+def crossings_at_once(evidence: Evidence) -> Evidence:
+    events = evidence.recorded(AlignedState).events
+    return with_record(evidence, events=replace(events, times=0.0 * events.times))
+
+
+def aligned_the_other_way(evidence: Evidence) -> Evidence:
+    w = evidence.recorded(AlignedState).w.copy()
+    w[0] *= -1.0
+    return with_record(evidence, w=w)
+
+
+def aligned_longer(evidence: Evidence) -> Evidence:
+    log_norms = evidence.recorded(AlignedState).log_norms.copy()
+    log_norms[0] += 0.01
+    return with_record(evidence, log_norms=log_norms)
+
+
+def yardsticks_changed(evidence: Evidence, change: Callable[[Yardstick], Yardstick]) -> Evidence:
+    paths = evidence.recorded(Yardsticks).paths
+    return with_record(evidence, paths={j: change(path) for j, path in paths.items()})
+
+
+FORGERIES: Forgeries = {
+    ("prop1", "balance"): Forgery(one_unbalanced),
+    ("prop1", "floor"): Forgery(lambda e: shifted_log_scale(e, -40.0)),
+    ("prop2", "one-way"): Forgery(lambda e: first_crossing(e, other_sample=5)),
+    ("prop2", "one-at-a-time"): Forgery(crossings_at_once),
+    ("prop14", "order"): Forgery(lambda e: first_crossing(e, other_sample=1)),
+    ("prop14", "times"): Forgery(lambda e: first_crossing(e, later=1.001)),
+    ("prop14", "direction"): Forgery(aligned_the_other_way),
+    ("prop14", "norm"): Forgery(aligned_longer),
+    ("prop16", "gamma"): Forgery(lambda e: teacher_scaled(e, 1.01)),
+    ("prop17", "pulls"): Forgery(lambda e: yardsticks_changed(e, lambda p: replace(p, speeds=1e-3 * p.speeds))),
+    ("prop17", "positive"): Forgery(lambda e: yardsticks_changed(e, lambda p: replace(p, ends=1e-3 * p.ends))),
+    ("prop17", "negative"): Forgery(lambda e: yardsticks_changed(e, lambda p: replace(p, starts=1e-3 * p.starts))),
+    ("prop17", "last"): Forgery(
+        lambda e: yardsticks_changed(e, lambda p: replace(p, times=1e4 * p.times)), also=("approach",)
+    ),
+    ("prop17", "approach"): Forgery(
+        lambda e: yardsticks_changed(e, lambda p: replace(p, directions=1e-3 * p.directions))
+    ),
+    ("prop18", "early"): Forgery(lambda e: with_record(e, log_scale=-1.0)),
+}
+
 CASES = (
     TheoremCase("chistikov2023:prop1", failing="balanced", inapplicable=unbalanced),
     *(_case(name) for name in ("prop2", "prop14", "prop16", "prop17", "prop18")),
 )
 
 
-test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def plane_scene(log_scale=-10.0):

@@ -8,7 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from forging import LATER, Forgeries, Forgery
 from papers.lee2022.neurons import neuron_problem
+from papers.lee2022.tampering import recorded, times
 from reluflow.network import Network
 from reluflow.papers.lee2022.plans import NeuronDescent
 from reluflow.papers.lee2022.single_neuron import (
@@ -59,6 +61,26 @@ def case(key, forge):
     return TheoremCase(theorem.key, forge=forge, failing="turning-start", inapplicable=lambda: aligned(theorem))
 
 
+DESCENT_ANGLE = {
+    "lower": Forgery(recorded(steps=times(0))),
+    "upper": Forgery(recorded(steps=times(10, at=LATER))),
+    "grows": Forgery(recorded(gap=times(0.9, at=0))),
+}
+
+
+FORGERIES: Forgeries = {
+    **{("thm4.2", name): forgery for name, forgery in DESCENT_ANGLE.items()},
+    ("cor4.3", "aligned"): Forgery(recorded(gap=lambda gap: gap[::-1].copy())),
+    ("thmA.1", "lower"): Forgery(recorded(steps=times(0))),
+    ("thmA.1", "upper"): Forgery(recorded(magnitude=times(1.000001))),
+    **{("thmA.2", name): forgery for name, forgery in DESCENT_ANGLE.items()},
+    ("thmA.3", "lower-w"): Forgery(recorded(steps=times(0)), also=("lower-v",)),
+    ("thmA.3", "upper-w"): Forgery(recorded(magnitude=times(1.1)), also=("drift",)),
+    ("thmA.3", "lower-v"): Forgery(recorded(steps=times(0)), also=("lower-w",)),
+    ("thmA.3", "upper-v"): Forgery(recorded(v=times(1.1)), also=("drift",)),
+    ("thmA.3", "drift"): Forgery(recorded(v=times(1.001))),
+}
+
 CASES = (
     case("thm4.2", wider(3.0)),
     case("cor4.3", never_aligned),
@@ -68,7 +90,7 @@ CASES = (
 )
 
 
-test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("key", ["thm4.2", "cor4.3", "thmA.2", "thmA.3"])

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from forging import Forgeries, Forgery
 from papers.lee2022.neurons import neuron_problem
+from papers.lee2022.tampering import plus, recorded, times
 from reluflow.papers.lee2022.single_neuron import euler_prediction, printed_euler_bound
 from reluflow.papers.lee2022.theorems.scalar_equations import TwoLayerCurve
 from reluflow.theory.check import check
@@ -31,6 +33,13 @@ def shifted(evidence):
     return replace(evidence, record=replace(run, curves=curves))
 
 
+FORGERIES: Forgeries = {
+    ("thm4.1", "uniform"): Forgery(recorded(level=lambda level: 0.9 * level), also=("second-order",)),
+    ("thm4.1", "second-order"): Forgery(recorded(step_sizes=plus(1e-6, at=1))),
+    ("lemmaC.2", "ordered"): Forgery(recorded(upper=times(-1.0)), also=("closed-forms",)),
+    ("lemmaC.2", "closed-forms"): Forgery(recorded(times=plus(1e-6))),
+}
+
 CASES = (
     TheoremCase(
         "lee2022:thm4.1",
@@ -47,7 +56,7 @@ CASES = (
 )
 
 
-test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def test_the_printed_constant_is_not_a_bound():

@@ -7,9 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import Forgeries, Forgery, with_record
+from papers.lee2022.tampering import plus, recorded, times
 from reluflow.data.dataset import Dataset, Task
-from reluflow.papers.lee2022.single_neuron import printed_intermediate_bound, relu_kernel, two_half_space_moment
+from reluflow.papers.lee2022.single_neuron import (
+    printed_intermediate_bound,
+    relu_kernel,
+    two_half_space_moment,
+)
 from reluflow.papers.lee2022.single_neuron.random_directions import cosine_tail, cosine_tail_bound
 from reluflow.papers.lee2022.theorems.gaussian_moments import planar_second_moment, quadrature_moment
 from reluflow.papers.lee2022.theorems.unique_minimum import perfect_fits
@@ -32,6 +37,20 @@ def not_gaussian(key):
 def one_dimension():
     return example_problem(theorem_named("lee2022:propC.1"), "one-point")
 
+
+FORGERIES: Forgeries = {
+    ("lemma2.1", "matrix"): Forgery(recorded(matrix=plus(1e-6)), also=("eigenvalues",)),
+    ("lemma2.1", "kernel"): Forgery(recorded(kernel=lambda kernel: 2.0 * kernel)),
+    ("lemma2.1", "eigenvalues"): Forgery(recorded(matrix=plus(1e-6)), also=("matrix",)),
+    ("lemma2.1", "sample"): Forgery(recorded(matrix=times(10.0)), also=("matrix", "eigenvalues")),
+    ("propB.1", "speed"): Forgery(recorded(kappa=lambda kappa: kappa + 1e-6)),
+    ("propB.1", "sample"): Forgery(recorded(kappa=lambda kappa: 10.0 * kappa), also=("speed",)),
+    ("propB.2", "unique"): Forgery(recorded(fits=times(10.0))),
+    ("propB.2", "growth"): Forgery(recorded(losses=times(0.0))),
+    ("propC.1", "two-sided"): Forgery(recorded(tail=times(10.0)), also=("one-sided",)),
+    ("propC.1", "one-sided"): Forgery(recorded(tail=times(10.0)), also=("two-sided",)),
+    ("propC.1", "draws"): Forgery(recorded(drawn=np.abs)),
+}
 
 CASES = (
     TheoremCase(
@@ -61,7 +80,7 @@ CASES = (
 )
 
 
-test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("theta", [0.2, 1.0, np.pi / 2, 2.5, 3.0])

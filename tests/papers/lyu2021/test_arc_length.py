@@ -5,6 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from forging import (
+    Forgeries,
+    Forgery,
+    in_reverse,
+    scaled_neurons,
+)
+from papers.lyu2021.tampering import of_other_samples
 from reluflow.papers.lyu2021.theorems.margin_growth import remaining_arc
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.gather import gather
@@ -14,7 +21,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 LEMMA_F_11 = theorem_named("lyu2021:lemmaF.11")
@@ -27,8 +34,14 @@ def _spinning(evidence):
         angle = 0.3 * (-1) ** k
         return network.rotated([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
-    return with_networks(evidence, spun)
+    return with_each_network(evidence, spun)
 
+
+FORGERIES: Forgeries = {
+    ("lemmaF.11", "below"): Forgery(lambda e: of_other_samples(e, 0.01), also=("vanishes",)),
+    ("lemmaF.11", "rises"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+    ("lemmaF.11", "vanishes"): Forgery(in_reverse, also=("rises",)),
+}
 
 CASES = (
     TheoremCase(
@@ -40,7 +53,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def test_a_limit_that_is_not_the_best_is_not_spoken_of():

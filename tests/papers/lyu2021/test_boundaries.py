@@ -7,9 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    Forgeries,
+    Forgery,
+    scaled_neurons,
+    with_record,
+)
 from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
 from reluflow.data.registry import load
-from reluflow.dynamics.event import EventKind
+from reluflow.dynamics.event import KINDS, EventKind, EventLog
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
@@ -17,29 +23,50 @@ from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.losses import loss_named
 from reluflow.network import Network
-from reluflow.papers.lyu2021.theorems.boundaries import BoundaryKind, boundary_at
+from reluflow.papers.lyu2021.theorems.boundaries import BoundaryKind, SignedSamples, boundary_at
 from reluflow.theory.check import check, example_problem
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
     TheoremCase,
     contract,
-    with_networks,
+    with_each_network,
 )
 
 APPENDIX_I_2 = theorem_named("lyu2021:appI.2")
 
+
+def every_event_a_death(evidence: Evidence) -> Evidence:
+    log = evidence.run.events
+    events = EventLog(log.neurons, log.samples, log.times, np.full_like(log.codes, KINDS.index(EventKind.DEATH)))
+    return replace(evidence, trajectory=replace(evidence.run, events=events))
+
+
+def first_sample_opposite(evidence: Evidence) -> Evidence:
+    """The first sample is on the other side, so that the data are not orthogonally separable."""
+    z = evidence.recorded(SignedSamples).z.copy()
+    z[0] *= -1.0
+    return with_record(evidence, z=z)
+
+
+FORGERIES: Forgeries = {
+    ("appI.2", "events"): Forgery(every_event_a_death),
+    ("appI.2", "speed"): Forgery(first_sample_opposite),
+    ("appI.2", "one-way"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+}
+
 CASES = (
     TheoremCase(
         "lyu2021:appI.2",
-        forge=lambda evidence: with_networks(evidence, lambda k, n: n.replace(w=-n.w) if k == 12 else n),
+        forge=lambda evidence: with_each_network(evidence, lambda k, n: n.replace(w=-n.w) if k == 12 else n),
         failing="orthogonally-separable",
         inapplicable=lambda: example_problem(APPENDIX_I_2, "lyu-hinted"),
     ),
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("name", ["lyu-counterexample", "lyu-counterexample-mild", "orthogonally-separable:n=6,d=3"])

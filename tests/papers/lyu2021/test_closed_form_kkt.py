@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    with_record,
+)
+from papers.lyu2021.tampering import Change, best_claimed, scaled, stretched
 from reluflow.certificates.best_neuron import NeuronOracle
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.limits.directions import unit_norm
@@ -16,7 +22,13 @@ from reluflow.data.registry import load
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 from reluflow.papers.lyu2021.data import figure1_left, symmetric_angle
-from reluflow.papers.lyu2021.theorems.closed_form_kkt import closed_form_direction, cosine_of, middle_points
+from reluflow.papers.lyu2021.theorems.closed_form_kkt import (
+    DirectionAndBest,
+    NeuronAndBest,
+    closed_form_direction,
+    cosine_of,
+    middle_points,
+)
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
@@ -24,6 +36,38 @@ from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract
 
 APPENDIX_I_1_1, APPENDIX_I_1_2 = (theorem_named(f"lyu2021:{name}") for name in ("appI.1.1", "appI.1.2"))
+
+
+def closed_form_changed(evidence: Evidence, change: Change) -> Evidence:
+    direction = evidence.recorded(DirectionAndBest).direction
+    return with_record(evidence, direction=replace(direction, network=change(direction.network)))
+
+
+def closed_form_claimed(evidence: Evidence, *, shift: float = 0.0, factor: float = 1.0) -> Evidence:
+    """Other multipliers, or another margin."""
+    direction = evidence.recorded(DirectionAndBest).direction
+    claimed = replace(direction, multipliers=direction.multipliers + shift, margin=factor * direction.margin)
+    return with_record(evidence, direction=claimed)
+
+
+def best_neuron_changed(evidence: Evidence, change: Callable[[np.ndarray], np.ndarray]) -> Evidence:
+    return with_record(evidence, w=change(evidence.recorded(NeuronAndBest).w))
+
+
+def leaning(w: np.ndarray) -> np.ndarray:
+    return w + 3e-9 * np.eye(w.size)[1]
+
+
+FORGERIES: Forgeries = {
+    ("appI.1.1", "stated"): Forgery(lambda e: closed_form_claimed(e, shift=-30.0)),
+    ("appI.1.1", "kkt"): Forgery(lambda e: closed_form_changed(e, stretched), also=("stated", "margin")),
+    ("appI.1.1", "margin"): Forgery(lambda e: closed_form_claimed(e, factor=1.1)),
+    ("appI.1.1", "suboptimal"): Forgery(lambda e: best_claimed(e, margin=0.1)),
+    ("appI.1.1", "nonlinear"): Forgery(lambda e: closed_form_changed(e, lambda n: scaled(n, 0.001))),
+    ("appI.1.2", "neuron"): Forgery(lambda e: best_neuron_changed(e, leaning), also=("kkt",)),
+    ("appI.1.2", "kkt"): Forgery(lambda e: best_neuron_changed(e, lambda w: 10.0 * w), also=("neuron",)),
+    ("appI.1.2", "suboptimal"): Forgery(lambda e: best_claimed(e, margin=0.1)),
+}
 
 CASES = (
     TheoremCase(
@@ -41,7 +85,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_direction_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_direction_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def _six_points(cosine):

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    with_record,
+)
 from reluflow.data.dataset import Dataset
-from reluflow.papers.lyu2021.theorems.early_constants import correct_cone
-from reluflow.papers.lyu2021.theorems.entering_the_cone import principal_tangents
+from reluflow.papers.lyu2021.theorems.early_constants import CorrectCone, correct_cone
+from reluflow.papers.lyu2021.theorems.entering_the_cone import PrincipalDirection, principal_tangents
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
@@ -16,6 +23,31 @@ from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract
 
 LEMMA_G_1, LEMMA_G_2 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.1", "lemmaG.2"))
+
+
+def principal_changed(evidence: Evidence, change: Callable[[np.ndarray], np.ndarray]) -> Evidence:
+    return with_record(evidence, w=change(evidence.recorded(PrincipalDirection).w))
+
+
+def k_of_a_flipped_label(evidence: Evidence) -> Evidence:
+    """K is that of samples of which the last has the other label, which its own elements then misclassify."""
+    cone = evidence.recorded(PrincipalDirection).cone
+    flipped = np.where(np.arange(len(cone.rows)) == len(cone.rows) - 1, -1.0, 1.0)
+    return with_record(evidence, cone=replace(cone, rows=flipped[:, None] * cone.rows))
+
+
+def cone_changed(evidence: Evidence, **changes: Callable[[np.ndarray], np.ndarray]) -> Evidence:
+    cone = evidence.recorded(CorrectCone)
+    return with_record(evidence, **{name: change(getattr(cone, name)) for name, change in changes.items()})
+
+
+FORGERIES: Forgeries = {
+    ("lemmaG.1", "inequality"): Forgery(lambda e: principal_changed(e, lambda w: 10.0 * w)),
+    ("lemmaG.1", "angle"): Forgery(lambda e: principal_changed(e, lambda w: -w), also=("inequality",)),
+    ("lemmaG.1", "a2"): Forgery(k_of_a_flipped_label),
+    ("lemmaG.2", "minimum"): Forgery(lambda e: cone_changed(e, extremes=lambda x: np.ones_like(x))),
+    ("lemmaG.2", "equivalence"): Forgery(lambda e: cone_changed(e, rows=lambda z: 0.0 * z)),
+}
 
 CASES = (
     TheoremCase(
@@ -33,7 +65,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_witness_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_witness_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def test_a1_implies_a2_on_random_data():

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    in_companion,
+    scaled_neurons,
+    with_record,
+)
+from papers.lyu2021.tampering import scaled_outputs
 from reluflow.data.registry import load
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
 from reluflow.losses import LogisticLoss, SquareLoss
+from reluflow.papers.lyu2021.theorems.embedding import EmbeddedPairs
 from reluflow.papers.lyu2021.theorems.symmetric_flow import embed, network_of
 from reluflow.papers.lyu2021.theorems.unit_ball import neuron_rows
 from reluflow.theory.check import check, example_problem
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract, replace_network
 
@@ -37,6 +47,21 @@ def _false_outputs(evidence):
     return replace(evidence, companions={**evidence.companions, "pair": replace(run, snapshots=snapshots)})
 
 
+def embedded_changed(evidence: Evidence, change: Callable[[np.ndarray], np.ndarray]) -> Evidence:
+    embedded = evidence.recorded(EmbeddedPairs).embedded
+    return with_record(evidence, embedded=tuple(change(rows) for rows in embedded))
+
+
+FORGERIES: Forgeries = {
+    ("lemma5.3", "commutes"): Forgery(lambda e: in_companion(e, "pair", lambda c: scaled_neurons(c, 30.0))),
+    ("lemmaE.1", "velocity"): Forgery(lambda e: in_companion(e, "pair", lambda c: scaled_outputs(c, -1.0))),
+    ("lemmaE.2", "function"): Forgery(lambda e: embedded_changed(e, lambda rows: -rows), also=("gradient",)),
+    ("lemmaE.2", "norm"): Forgery(
+        lambda e: embedded_changed(e, lambda rows: 0.0 * rows), also=("function", "gradient")
+    ),
+    ("lemmaE.2", "gradient"): Forgery(lambda e: embedded_changed(e, lambda rows: rows[::-1])),
+}
+
 CASES = (
     TheoremCase(
         "lyu2021:lemma5.3", forge=_other_pair, failing="loss", inapplicable=_with_square_loss("lyu2021:lemma5.3")
@@ -53,7 +78,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("key", ["lyu2021:lemma5.3", "lyu2021:lemmaE.1"])

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    scaled_neurons,
+    standing_still,
+    with_record,
+)
 from reluflow.papers.lyu2021.theorems.early_constants import correct_cone, idealised_state
+from reluflow.papers.lyu2021.theorems.entering_the_cone import IdealisedEntry
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
@@ -18,7 +26,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 LEMMA_G_3, LEMMA_G_4 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.3", "lemmaG.4"))
@@ -36,11 +44,30 @@ def _too_early(evidence):
     return with_record(evidence, time=0.0, state=idealised_state(evidence, 0.0))
 
 
+def entered_elsewhere(evidence: Evidence) -> Evidence:
+    state = evidence.recorded(IdealisedEntry).state
+    return with_record(evidence, state=replace(state, w=state.w - 30.0))
+
+
+def state_at_proof_time(evidence: Evidence, **changes: Callable[[np.ndarray], np.ndarray]) -> Evidence:
+    state = evidence.record
+    return with_record(evidence, **{name: change(getattr(state, name)) for name, change in changes.items()})
+
+
+FORGERIES: Forgeries = {
+    ("lemmaG.3", "enters"): Forgery(entered_elsewhere),
+    ("lemmaG.3", "stays"): Forgery(lambda e: with_record(e, time=0.0)),
+    ("lemmaG.4", "in-cone"): Forgery(lambda e: state_at_proof_time(e, w=lambda w: -w)),
+    ("lemmaG.4", "time"): Forgery(standing_still, also=("in-cone",)),
+    ("lemmaG.4", "norms"): Forgery(lambda e: state_at_proof_time(e, log_norms=lambda x: np.sign(x) * x**2)),
+    ("lemmaG.4", "monotone"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+}
+
 CASES = (
     TheoremCase("lyu2021:lemmaG.3", forge=_too_early, failing="off-rays", inapplicable=lambda: _on_the_ray(LEMMA_G_3)),
     TheoremCase(
         "lyu2021:lemmaG.4",
-        forge=lambda evidence: with_networks(
+        forge=lambda evidence: with_each_network(
             evidence, lambda k, network: network.replace(w=-network.w) if k > 35 else network
         ),
         failing="lyu-a2",
@@ -49,7 +76,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    ALL,
+    LATER,
+    Forgeries,
+    Forgery,
+    in_companion,
+    scaled_neurons,
+    scaled_output_weights,
+    scaled_times,
+    turned,
+    with_networks,
+)
+from papers.lyu2021.tampering import middle, scaled_outputs
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, initialization_named
 from reluflow.theory.check import check, example_problem
@@ -17,7 +30,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     replace_network,
-    with_networks,
+    with_each_network,
 )
 
 
@@ -32,35 +45,48 @@ def _unbalanced():
     return replace(problem, network=network)
 
 
+FORGERIES: Forgeries = {
+    ("lemmaB.15", "energy"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1)),
+    ("lemmaB.16", "rates"): Forgery(lambda e: scaled_outputs(e, np.nan), also=("integral",)),
+    ("lemmaB.16", "integral"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
+    ("lemmaB.16", "conserved"): Forgery(lambda e: scaled_output_weights(e, 1.05, at=middle(e), sign=-1)),
+    ("lemmaB.17", "zero"): Forgery(
+        lambda e: in_companion(e, "zero", lambda c: with_networks(c, lambda n: n.replace(w=n.w + 1e-9)))
+    ),
+    ("lemmaB.17", "alive"): Forgery(lambda e: scaled_times(e, 0.01)),
+    ("corB.18", "balanced"): Forgery(lambda e: scaled_output_weights(e, 1.05, at=middle(e), sign=-1)),
+    ("corB.18", "signs"): Forgery(lambda e: scaled_output_weights(e, -1.0, at=LATER, sign=1)),
+}
+
 CASES = (
     TheoremCase(
         "lyu2021:lemmaB.15",
-        forge=lambda e: with_networks(e, lambda k, network: network.scaled(1e-4 * k)),
+        forge=lambda e: with_each_network(e, lambda k, network: network.scaled(1e-4 * k)),
         failing="loss",
         inapplicable=_with_square_loss("lyu2021:lemmaB.15"),
     ),
     TheoremCase(
         "lyu2021:lemmaB.16",
-        forge=lambda e: with_networks(e, lambda k, network: network.replace(a=network.a * (1.0 + 1e-5 * k))),
+        forge=lambda e: with_each_network(e, lambda k, network: network.replace(a=network.a * (1.0 + 1e-5 * k))),
         failing="loss",
         inapplicable=_with_square_loss("lyu2021:lemmaB.16"),
     ),
     TheoremCase(
         "lyu2021:lemmaB.17",
-        forge=lambda e: with_networks(e, lambda k, network: network.scaled(-8.0 * k)),
+        forge=lambda e: with_each_network(e, lambda k, network: network.scaled(-8.0 * k)),
         failing="loss",
         inapplicable=_with_square_loss("lyu2021:lemmaB.17"),
     ),
     TheoremCase(
         "lyu2021:corB.18",
-        forge=lambda e: with_networks(e, lambda k, network: network.replace(a=network.a * (-1.0) ** k)),
+        forge=lambda e: with_each_network(e, lambda k, network: network.replace(a=network.a * (-1.0) ** k)),
         failing="balanced",
         inapplicable=_unbalanced,
     ),
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("key", ["lyu2021:lemmaB.15", "lyu2021:lemmaB.16"])

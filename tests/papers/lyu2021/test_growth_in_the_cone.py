@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from forging import with_record
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    scaled_neurons,
+    turned,
+    with_networks,
+    with_record,
+)
+from papers.lyu2021.tampering import in_all_runs, last_time_scaled, one_neuron_scaled
 from reluflow.papers.lyu2021.theorems.early_constants import correct_cone
 from reluflow.papers.lyu2021.theorems.growth_in_the_cone import (
     boosted,
@@ -25,7 +34,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 LEMMA_G_6, LEMMA_G_5, LEMMA_G_7 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.6", "lemmaG.5", "lemmaG.7"))
@@ -33,8 +42,16 @@ LEMMA_G_6, LEMMA_G_5, LEMMA_G_7 = (theorem_named(f"lyu2021:{name}") for name in 
 
 def _stretched(evidence, factor):
     """Every snapshot but the first grown by a factor."""
-    return with_networks(evidence, lambda k, n: n.replace(w=factor * n.w, a=factor * n.a) if k else n)
+    return with_each_network(evidence, lambda k, n: n.replace(w=factor * n.w, a=factor * n.a) if k else n)
 
+
+FORGERIES: Forgeries = {
+    ("lemmaG.5", "error"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1), also=("order",)),
+    ("lemmaG.5", "order"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
+    ("lemmaG.5", "b-bar"): Forgery(lambda e: in_all_runs(e, lambda r: scaled_neurons(r, 1.5, at=ALL))),
+    ("lemmaG.6", "growth"): Forgery(lambda e: last_time_scaled(e, 0.01)),
+    ("lemmaG.7", "error"): Forgery(lambda e: with_networks(e, lambda n: one_neuron_scaled(n, -1, 20.0))),
+}
 
 CASES = (
     TheoremCase(
@@ -73,7 +90,7 @@ def _summed(theorem):
     return replace(problem, loss=replace(problem.loss, reduction="sum"))
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    Forgeries,
+    Forgery,
+    scaled_neurons,
+    with_end,
+    with_record,
+)
+from papers.lyu2021.tampering import best_claimed, of_other_samples, turned_network
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
@@ -18,6 +26,7 @@ from reluflow.losses import loss_named
 from reluflow.network import Network
 from reluflow.papers.lyu2021.assumptions import find_hints
 from reluflow.papers.lyu2021.hinted_data import hinted as hinted_dataset
+from reluflow.papers.lyu2021.theorems.hinted import HintsAndBest
 from reluflow.papers.lyu2021.theorems.non_symmetric_limit import losing_share
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
@@ -35,6 +44,24 @@ def _ends_at_the_best_margin(evidence):
     return replace(evidence, trajectory=replace(evidence.run, network=best.replace(log_scale=4.0)))
 
 
+def hints_with_larger_eps(evidence: Evidence) -> Evidence:
+    hints = evidence.recorded(HintsAndBest).hints
+    assert hints is not None
+    needed = replace(hints.conditions, eps=1.1 * hints.conditions.eps)
+    return with_record(evidence, hints=replace(hints, conditions=needed))
+
+
+FORGERIES: Forgeries = {
+    ("thm6.2", "margin"): Forgery(lambda e: of_other_samples(e, 0.01), also=("one-neuron",)),
+    ("thm6.2", "one-neuron"): Forgery(lambda e: of_other_samples(e, 0.01), also=("margin",)),
+    ("thm6.2", "approach"): Forgery(
+        lambda e: with_end(e, lambda n: turned_network(n, 0.1)), also=("margin", "one-neuron")
+    ),
+    ("thm6.2", "consequences"): Forgery(hints_with_larger_eps, also=("margin",)),
+    ("thm6.2", "optimality"): Forgery(lambda e: best_claimed(e, margin=0.5)),
+    ("thm6.2", "late-law"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1)),
+}
+
 CASES = (
     TheoremCase(
         "lyu2021:thm6.2",
@@ -45,7 +72,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")

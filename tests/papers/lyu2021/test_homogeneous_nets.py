@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    rotation,
+    with_record,
+)
+from papers.lyu2021.tampering import best_claimed, networks_scaled, outputs_scaled, scaled, stretched
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.losses import SquareLoss
 from reluflow.papers.lyu2021.hinted_data import max_margin_separator
+from reluflow.papers.lyu2021.theorems.homogeneous_nets import FeasiblePoints, OutputGradients, StatedMaximiser
 from reluflow.papers.lyu2021.theorems.unit_ball import State, states
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
@@ -48,6 +56,53 @@ def _tilted(evidence: Evidence):
     return np.array([np.cos(0.01), np.sin(0.01)])
 
 
+def feasible_scaled(evidence: Evidence) -> Evidence:
+    """The networks rescaled to a smallest margin above 1."""
+    return with_record(evidence, feasible=tuple(scaled(t, 1.01) for t in evidence.recorded(FeasiblePoints).feasible))
+
+
+def maximiser_stretched(evidence: Evidence) -> Evidence:
+    maximiser = evidence.recorded(FeasiblePoints).maximiser
+    assert maximiser is not None
+    return with_record(evidence, maximiser=stretched(maximiser))
+
+
+def gradients_changed(evidence: Evidence, change: Callable[[np.ndarray], np.ndarray]) -> Evidence:
+    gradients = evidence.recorded(OutputGradients).gradients
+    return with_record(evidence, gradients=tuple(change(gradient) for gradient in gradients))
+
+
+def direction_turned(evidence: Evidence) -> Evidence:
+    direction = evidence.recorded(StatedMaximiser).direction
+    return with_record(evidence, direction=rotation(0.1, direction.size) @ direction)
+
+
+def direction_scaled(evidence: Evidence, factor: float) -> Evidence:
+    return with_record(evidence, direction=factor * evidence.recorded(StatedMaximiser).direction)
+
+
+def direction_leaning(evidence: Evidence) -> Evidence:
+    """A vector orthogonal to mu-bar added, which leaves G as it is."""
+    direction = evidence.recorded(StatedMaximiser).direction
+    return with_record(evidence, direction=direction + 0.2 * rotation(0.5 * np.pi, direction.size) @ direction)
+
+
+FORGERIES: Forgeries = {
+    ("data-scaling", "outputs"): Forgery(lambda e: outputs_scaled(e, 1.01), also=("velocities", "margins")),
+    ("data-scaling", "velocities"): Forgery(lambda e: outputs_scaled(e, 1.01), also=("outputs", "margins")),
+    ("data-scaling", "margins"): Forgery(lambda e: networks_scaled(e, 30.0), also=("outputs", "velocities")),
+    ("problemM", "identity"): Forgery(feasible_scaled),
+    ("problemM", "solves-P"): Forgery(lambda e: best_claimed(e, upper=10.0)),
+    ("problemM", "beats-others"): Forgery(maximiser_stretched, also=("solves-P",)),
+    ("thmB.2", "homogeneous"): Forgery(lambda e: gradients_changed(e, lambda g: g + 1e-6)),
+    ("thmB.3", "euler"): Forgery(lambda e: gradients_changed(e, lambda g: 10.0 * g)),
+    ("lemmaB.4", "maximiser"): Forgery(direction_turned, also=("gradient",)),
+    ("lemmaB.4", "gradient"): Forgery(direction_leaning),
+    ("lemmaB.5", "maximiser"): Forgery(direction_turned, also=("gradient", "growth-rate")),
+    ("lemmaB.5", "gradient"): Forgery(direction_leaning),
+    ("lemmaB.5", "growth-rate"): Forgery(lambda e: direction_scaled(e, 10.0), also=("gradient",)),
+}
+
 CASES = (
     TheoremCase(
         "lyu2021:data-scaling",
@@ -78,7 +133,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("factor", [0.01, 0.5, 300.0])

@@ -7,6 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    in_companion,
+    scaled_neurons,
+)
+from papers.lyu2021.tampering import in_all_runs, last_time_scaled
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
@@ -14,7 +22,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     replace_network,
-    with_networks,
+    with_each_network,
 )
 
 
@@ -28,6 +36,20 @@ def _other_limit(evidence):
     return replace(evidence, companions={**evidence.companions, "limit": replace(run, snapshots=snapshots)})
 
 
+FORGERIES: Forgeries = {
+    ("lemma5.4", "radius-order"): Forgery(lambda e: in_companion(e, "wide", lambda c: scaled_neurons(c, 1.5, at=ALL))),
+    ("lemma5.4", "not-zero"): Forgery(
+        lambda e: in_companion(e, "limit", lambda c: scaled_neurons(c, 0.1, at=0)), also=("scale-order",)
+    ),
+    ("lemma5.4", "scale-order"): Forgery(lambda e: in_all_runs(e, lambda r: scaled_neurons(r, 30.0))),
+    ("lemmaE.8", "exponential"): Forgery(
+        lambda e: in_companion(e, "limit", lambda c: scaled_neurons(c, 1.5, at=0)), also=("scale-order",)
+    ),
+    ("lemmaE.8", "scale-order"): Forgery(lambda e: in_all_runs(e, lambda r: scaled_neurons(r, 30.0))),
+    ("lemmaE.9", "scale-order"): Forgery(lambda e: in_all_runs(e, lambda r: scaled_neurons(r, 30.0))),
+    ("lemmaE.11", "lipschitz"): Forgery(lambda e: last_time_scaled(e, 0.01)),
+}
+
 CASES = (
     *(
         TheoremCase(key, forge=_other_limit, failing="symmetric", inapplicable=_on_hinted(key))
@@ -35,14 +57,14 @@ CASES = (
     ),
     TheoremCase(
         "lyu2021:lemmaE.11",
-        forge=lambda e: with_networks(e, lambda k, network: network.scaled(40.0 * (k == 20))),
+        forge=lambda e: with_each_network(e, lambda k, network: network.scaled(40.0 * (k == 20))),
         failing="symmetric",
         inapplicable=_on_hinted("lyu2021:lemmaE.11"),
     ),
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def test_the_published_orders():

@@ -7,6 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    in_companion,
+    with_networks,
+)
+from papers.lyu2021.tampering import of_other_samples, towards
 from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.losses import SquareLoss
 from reluflow.papers.lyu2021.theorems.late_phase import opposite_pair, opposite_start
@@ -26,6 +34,22 @@ def _positive_only(evidence):
     return replace(evidence, companions=forged)
 
 
+FORGERIES: Forgeries = {
+    ("thm5.5", "pair"): Forgery(
+        lambda e: in_companion(e, "pair", lambda c: of_other_samples(c, 0.01)), also=("margin",)
+    ),
+    ("thm5.5", "run"): Forgery(
+        lambda e: in_companion(e, "pair", lambda c: with_networks(c, lambda n: towards(n, 0.3), at=ALL))
+    ),
+    ("thm5.5", "margin"): Forgery(
+        lambda e: in_companion(e, "pair", lambda c: of_other_samples(c, 0.01)), also=("pair",)
+    ),
+    ("thm5.6", "margin"): Forgery(lambda e: in_companion(e, "size 0.01", lambda c: of_other_samples(c, 0.01))),
+    ("thm5.6", "distance"): Forgery(
+        lambda e: in_companion(e, "size 0.001", lambda c: of_other_samples(c, 0.01)), also=("margin",)
+    ),
+}
+
 CASES = (
     TheoremCase(
         "lyu2021:thm5.5",
@@ -42,7 +66,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -7,20 +7,29 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    scaled_neurons,
+    turned,
+    with_networks,
+)
+from papers.lyu2021.tampering import of_other_samples
 from reluflow.data.registry import load
 from reluflow.losses import ExponentialLoss
 from reluflow.network import Network, initialization_named
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, contract, with_networks
+from theorem_cases import TheoremCase, contract, with_each_network
 
 LEMMA_F_8, LEMMA_F_6, THEOREM_F_9 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaF.8", "lemmaF.6", "thmF.9"))
 
 
 def _wobbling(evidence):
     """Every other snapshot shrunk: the margin falls again and again, and its rate is not the flow's."""
-    return with_networks(
+    return with_each_network(
         evidence, lambda k, n: n.replace(w=n.w * (1.0 - 0.05 * (k % 2)), a=n.a * (1.0 - 0.05 * (k % 2)))
     )
 
@@ -33,7 +42,7 @@ def _turning(evidence):
         rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         return network.rotated(rotation)
 
-    return with_networks(evidence, turned)
+    return with_each_network(evidence, turned)
 
 
 def _ends_low(evidence):
@@ -50,6 +59,19 @@ def _other_loss():
     return replace(example_problem(LEMMA_F_6), loss=ExponentialLoss())
 
 
+def far_from_balanced(network: Network) -> Network:
+    return network.replace(w=0.03 * network.w, a=2.0 * network.a)
+
+
+FORGERIES: Forgeries = {
+    ("lemmaF.6", "rate"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1)),
+    ("lemmaF.8", "rate"): Forgery(lambda e: scaled_neurons(e, 1.5, at=ALL)),
+    ("lemmaF.8", "cosine"): Forgery(lambda e: turned(e, 0.7), also=("rate",)),
+    ("thmF.9", "kkt"): Forgery(lambda e: of_other_samples(e, 0.01), also=("value",)),
+    ("thmF.9", "value"): Forgery(lambda e: of_other_samples(e, 0.01), also=("kkt",)),
+    ("thmF.9", "critical"): Forgery(lambda e: with_networks(e, far_from_balanced)),
+}
+
 CASES = (
     TheoremCase("lyu2021:lemmaF.6", forge=_wobbling, failing="loss", inapplicable=_other_loss),
     TheoremCase("lyu2021:lemmaF.8", forge=_turning, failing="linearly-separable", inapplicable=_not_separable),
@@ -57,7 +79,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("theorem", [LEMMA_F_6, LEMMA_F_8, THEOREM_F_9], ids=lambda theorem: theorem.key)

@@ -7,6 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    Forgeries,
+    Forgery,
+    scaled_neurons,
+    with_end,
+)
+from papers.lyu2021.tampering import of_other_samples, turned_network
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.data.registry import load
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
@@ -35,6 +42,19 @@ def _the_other_sign_wins(evidence, sign):
     return replace(evidence, trajectory=replace(evidence.run, network=end))
 
 
+FORGERIES: Forgeries = {
+    ("thmA.7", "margin"): Forgery(lambda e: of_other_samples(e, 0.01), also=("one-neuron",)),
+    ("thmA.7", "one-neuron"): Forgery(lambda e: of_other_samples(e, 0.01), also=("margin",)),
+    ("thmA.7", "approach"): Forgery(
+        lambda e: with_end(e, lambda n: turned_network(n, 0.14)), also=("margin", "one-neuron")
+    ),
+    ("thmA.7", "share-falls"): Forgery(lambda e: scaled_neurons(e, 1e8, sign=-1)),
+    ("thmA.10", "margin"): Forgery(lambda e: of_other_samples(e, 0.01), also=("one-neuron",)),
+    ("thmA.10", "one-neuron"): Forgery(lambda e: of_other_samples(e, 0.01), also=("margin",)),
+    ("thmA.10", "approach"): Forgery(lambda e: with_end(e, lambda n: turned_network(n, 0.2))),
+    ("thmA.10", "share-falls"): Forgery(lambda e: scaled_neurons(e, 1e8, sign=1)),
+}
+
 CASES = (
     TheoremCase(
         "lyu2021:thmA.7",
@@ -51,7 +71,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def _printed(theorem):

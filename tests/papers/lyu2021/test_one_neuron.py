@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    with_end,
+    with_record,
+)
+from papers.lyu2021.tampering import of_other_samples, record_scaled, scaled, stretched, turned_network
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.data.registry import load
 from reluflow.network import Network
 from reluflow.papers.lyu2021.theorems.non_symmetric_limit import side_of
+from reluflow.papers.lyu2021.theorems.one_neuron import OneNeuron
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
@@ -42,6 +49,29 @@ def _claims_less(evidence):
     return with_record(evidence, upper=0.05)
 
 
+def named_neuron_stretched(evidence: Evidence) -> Evidence:
+    return with_record(evidence, network=stretched(evidence.recorded(OneNeuron).network))
+
+
+def longer_neuron_among_others(evidence: Evidence) -> Evidence:
+    """Among the others is the stated direction itself, at twice its length."""
+    record = evidence.recorded(OneNeuron)
+    return with_record(evidence, others=(*record.others, scaled(record.network, 2.0)))
+
+
+FORGERIES: Forgeries = {
+    ("lemmaA.4", "kkt"): Forgery(named_neuron_stretched, also=("margin",)),
+    ("lemmaA.4", "margin"): Forgery(named_neuron_stretched, also=("kkt",)),
+    ("lemmaA.4", "unique"): Forgery(longer_neuron_among_others),
+    ("thmG.9", "margin"): Forgery(lambda e: of_other_samples(e, 0.01), also=("direction",)),
+    ("thmG.9", "direction"): Forgery(lambda e: of_other_samples(e, 0.01), also=("margin",)),
+    ("thmG.9", "approach"): Forgery(
+        lambda e: with_end(e, lambda n: turned_network(n, 0.1)), also=("margin", "direction")
+    ),
+    ("lemmaG.10", "no-gap"): Forgery(lambda e: record_scaled(e, "upper", 1.1)),
+    ("lemmaG.10", "dual"): Forgery(lambda e: record_scaled(e, "multipliers", 10.0)),
+}
+
 CASES = (
     TheoremCase(
         "lyu2021:lemmaA.4",
@@ -64,7 +94,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_witness_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_witness_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def test_erratum_e6_the_best_single_neuron_may_be_negative():

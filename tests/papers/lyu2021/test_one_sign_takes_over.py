@@ -7,7 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    in_reverse,
+    in_sweep,
+    scaled_neurons,
+    scaled_output_weights,
+    with_record,
+)
+from papers.lyu2021.tampering import Change, in_all_runs, scaled, second_half, stretched
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.data.registry import load
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
@@ -19,10 +29,12 @@ from reluflow.losses import loss_named
 from reluflow.network import Network
 from reluflow.papers.lyu2021.theorems.early_constants import correct_cone
 from reluflow.papers.lyu2021.theorems.growth_in_the_cone import stacked
+from reluflow.papers.lyu2021.theorems.local_maximum import MaximiserAndNeighbours
 from reluflow.papers.lyu2021.theorems.one_sign_takes_over import extended_embedding
 from reluflow.papers.lyu2021.theorems.unit_ball import m_norm
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.diagnosis import assumption_named
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
 from reluflow.theory.hypotheses import assumed
 from reluflow.theory.registry import theorem_named
@@ -31,7 +43,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 LEMMA_G_8, THEOREM_G_11 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.8", "thmG.11"))
@@ -45,9 +57,27 @@ def _all_negative(theorem):
 def _losers_linger(evidence):
     """At the smallest scale the negative neurons are nine times as large as they were."""
     *others, smallest = evidence.sweep
-    forged = with_networks(smallest, lambda k, n: n.replace(w=np.where(n.a[:, None] < 0.0, 9.0 * n.w, n.w)))
+    forged = with_each_network(smallest, lambda k, n: n.replace(w=np.where(n.a[:, None] < 0.0, 9.0 * n.w, n.w)))
     return replace(evidence, sweep=(*others, forged))
 
+
+def centre_changed(evidence: Evidence, change: Change) -> Evidence:
+    return with_record(evidence, network=change(evidence.recorded(MaximiserAndNeighbours).network))
+
+
+def neighbours_changed(evidence: Evidence, change: Change) -> Evidence:
+    neighbours = evidence.recorded(MaximiserAndNeighbours).neighbours
+    return with_record(evidence, neighbours=tuple(change(network) for network in neighbours))
+
+
+FORGERIES: Forgeries = {
+    ("lemmaG.8", "losers"): Forgery(lambda e: in_sweep(e, lambda r: scaled_neurons(r, 9.0, at=ALL, sign=-1), at=-1)),
+    ("lemmaG.8", "winners"): Forgery(lambda e: in_sweep(e, lambda r: scaled_output_weights(r, 0.5, at=ALL), at=0)),
+    ("lemmaG.8", "embedding"): Forgery(lambda e: in_all_runs(e, in_reverse), also=("non-zero",)),
+    ("lemmaG.8", "non-zero"): Forgery(lambda e: in_all_runs(e, lambda r: scaled_neurons(r, 0.001, at=second_half(r)))),
+    ("thmG.11", "local-maximum"): Forgery(lambda e: centre_changed(e, stretched), also=("same-function",)),
+    ("thmG.11", "same-function"): Forgery(lambda e: neighbours_changed(e, lambda n: scaled(n, 30.0))),
+}
 
 CASES = (
     TheoremCase(
@@ -67,7 +97,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize(("name", "gain"), [("lyu-counterexample", 0.05), ("lyu-counterexample-mild", 0.003)])

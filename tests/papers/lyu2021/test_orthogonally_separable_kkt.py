@@ -7,7 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    with_record,
+)
+from papers.lyu2021.tampering import Change, scaled, stretched, turned_network
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
 from reluflow.certificates.network_margin import network_margin
@@ -15,6 +21,7 @@ from reluflow.data.registry import load
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.train import train
 from reluflow.network import Network
+from reluflow.papers.lyu2021.theorems.limits import KKTDirections
 from reluflow.papers.lyu2021.theorems.orthogonally_separable_kkt import class_vectors, kkt_directions
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
@@ -35,6 +42,24 @@ def _leaky():
     return replace(problem, network=problem.network.replace(leak=0.1))
 
 
+def directions_changed(evidence: Evidence, change: Change, *, at: slice = ALL) -> Evidence:
+    networks = list(evidence.recorded(KKTDirections).networks)
+    for k in range(len(networks))[at]:
+        networks[k] = change(networks[k])
+    return with_record(evidence, networks=tuple(networks))
+
+
+FORGERIES: Forgeries = {
+    ("thmH.2", "kkt"): Forgery(lambda e: directions_changed(e, stretched), also=("same-function", "global")),
+    ("thmH.2", "same-function"): Forgery(lambda e: directions_changed(e, lambda n: scaled(n, 30.0))),
+    ("thmH.2", "global"): Forgery(lambda e: directions_changed(e, stretched), also=("kkt", "same-function")),
+    ("lemmaH.3", "kkt"): Forgery(
+        lambda e: directions_changed(e, lambda n: turned_network(n, 0.7), at=slice(-1, None)), also=("class-vector",)
+    ),
+    ("lemmaH.3", "balanced"): Forgery(lambda e: directions_changed(e, stretched), also=("kkt", "class-vector")),
+    ("lemmaH.3", "class-vector"): Forgery(lambda e: directions_changed(e, lambda n: scaled(n, 30.0))),
+}
+
 CASES = (
     TheoremCase("lyu2021:thmH.2", forge=_tilted, failing="relu", inapplicable=_leaky),
     TheoremCase(
@@ -46,7 +71,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_direction_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_direction_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def test_the_published_margin():

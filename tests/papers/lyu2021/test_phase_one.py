@@ -7,11 +7,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    in_sweep,
+    scaled_neurons,
+    shifted_log_scale,
+    turned,
+    with_record,
+)
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.train import train
-from reluflow.papers.lyu2021.theorems.phase_one import phase_one_constant, phase_one_error
+from reluflow.papers.lyu2021.theorems.phase_one import (
+    DrawnEmbeddings,
+    LinearisedFlow,
+    phase_one_constant,
+    phase_one_error,
+)
 from reluflow.papers.lyu2021.theorems.symmetric_flow import relative_linear_flow, symmetric_flow
 from reluflow.papers.lyu2021.theorems.unit_ball import m_norm
 from reluflow.theory.check import check, example_problem
@@ -23,7 +37,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 
@@ -32,7 +46,7 @@ def _on_hinted(key: str):
 
 
 def _scaled(evidence, log_factor: float):
-    return with_networks(evidence, lambda k, network: network.scaled(log_factor))
+    return with_each_network(evidence, lambda k, network: network.scaled(log_factor))
 
 
 def _without_mean():
@@ -46,6 +60,25 @@ def _too_large_linear_flow(evidence):
         evidence, rows=tuple(3.0 * relative_linear_flow(rows, flow.mean_direction, k) for k in range(13))
     )
 
+
+def linearised_larger(evidence: Evidence) -> Evidence:
+    return with_record(evidence, rows=tuple(10.0 * rows for rows in evidence.recorded(LinearisedFlow).rows))
+
+
+def one_sign_drawn(evidence: Evidence) -> Evidence:
+    return with_record(evidence, b=np.abs(evidence.recorded(DrawnEmbeddings).b))
+
+
+FORGERIES: Forgeries = {
+    ("eq3", "boost"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1)),
+    ("eq3", "direction"): Forgery(lambda e: turned(e, 0.02, at=ALL), also=("boost",)),
+    ("lemma5.2", "bound"): Forgery(lambda e: in_sweep(e, lambda s: scaled_neurons(s, 1.5, at=ALL), at=0)),
+    ("lemma5.2", "order"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+    ("lemmaD.1", "growth"): Forgery(linearised_larger),
+    ("lemmaD.2", "gap"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
+    ("lemmaD.2", "norm"): Forgery(lambda e: shifted_log_scale(e, 3.0, at=0)),
+    ("lemmaE.7", "frequency"): Forgery(one_sign_drawn),
+}
 
 CASES = (
     TheoremCase(
@@ -80,7 +113,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")

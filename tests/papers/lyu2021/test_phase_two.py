@@ -7,6 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    in_companion,
+    in_reverse,
+    scaled_neurons,
+    scaled_output_weights,
+    with_networks,
+)
+from papers.lyu2021.tampering import one_neuron_scaled, towards
 from reluflow.papers.lyu2021.theorems.phase_two import RADII, aligned_start, clearance, is_well_aligned, threshold_time
 from reluflow.papers.lyu2021.theorems.symmetric_flow import symmetric_flow
 from reluflow.papers.lyu2021.theorems.unit_ball import m_norm
@@ -38,6 +49,25 @@ def _on_hinted(key: str):
     return lambda: example_problem(theorem_named(key), "lyu-hinted")
 
 
+FORGERIES: Forgeries = {
+    ("thmE.4", "limit"): Forgery(lambda e: in_companion(e, "base 0", lambda c: scaled_output_weights(c, 0.5))),
+    ("thmE.4", "exponential"): Forgery(
+        lambda e: in_companion(e, "base 2", lambda c: scaled_neurons(c, 1.5, at=0)), also=("limit",)
+    ),
+    ("thmE.4", "same-limit"): Forgery(lambda e: in_companion(e, "near 2", lambda c: scaled_neurons(c, 1.5))),
+    ("lemmaE.5", "patterns"): Forgery(
+        lambda e: in_companion(e, "near 0", lambda c: with_networks(c, lambda n: towards(n, 2.0))), also=("active",)
+    ),
+    ("lemmaE.5", "norm"): Forgery(lambda e: in_companion(e, "near 0", in_reverse), also=("active",)),
+    ("lemmaE.5", "active"): Forgery(lambda e: in_companion(e, "near 0", lambda c: scaled_output_weights(c, 0.5))),
+    ("lemmaE.5", "zero"): Forgery(
+        lambda e: in_companion(
+            e, "near 0", lambda c: with_networks(c, lambda n: one_neuron_scaled(n, -1, 30.0), at=ALL)
+        )
+    ),
+    ("lemmaE.6", "distance"): Forgery(lambda e: in_companion(e, "base 0", lambda c: scaled_output_weights(c, 0.5))),
+}
+
 CASES = (
     TheoremCase(
         "lyu2021:thmE.4",
@@ -60,7 +90,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,20 +10,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    scaled_neurons,
+    with_record,
+)
 from reluflow.data.registry import load
 from reluflow.network import Network
-from reluflow.papers.lyu2021.theorems.smoothed_margin import MarginState, smoothed_margin
+from reluflow.papers.lyu2021.theorems.smoothed_margin import LateStates, MarginState, smoothed_margin
 from reluflow.theory.check import example_problem
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
-from theorem_cases import TheoremCase, contract, with_networks
+from theorem_cases import TheoremCase, contract, with_each_network
 
 SMOOTHED_MARGIN = theorem_named("lyu2021:appF.2")
 
 
 def _wobbling(evidence):
     """Every other snapshot shrunk: the margin falls again and again, and its rate is not the flow's."""
-    return with_networks(
+    return with_each_network(
         evidence, lambda k, n: n.replace(w=n.w * (1.0 - 0.05 * (k % 2)), a=n.a * (1.0 - 0.05 * (k % 2)))
     )
 
@@ -44,13 +51,30 @@ def _recounted(evidence):
     return with_record(evidence, states=states)
 
 
+def of_repeated_samples(state: MarginState) -> MarginState:
+    """The state on samples that are each counted three hundred times."""
+    return replace(state, X=np.tile(state.X, (300, 1)), y=np.tile(state.y, 300))
+
+
+def late_states_changed(evidence: Evidence, change: Callable[[MarginState], MarginState]) -> Evidence:
+    return with_record(evidence, states=tuple(change(state) for state in evidence.recorded(LateStates).states))
+
+
+FORGERIES: Forgeries = {
+    ("appF.2", "below"): Forgery(lambda e: late_states_changed(e, lambda s: replace(s, X=-s.X))),
+    ("appF.2", "monotone"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+    ("appF.2", "gap"): Forgery(lambda e: late_states_changed(e, of_repeated_samples)),
+    ("appF.2.1", "weighted"): Forgery(lambda e: late_states_changed(e, of_repeated_samples), also=("radial",)),
+    ("appF.2.1", "radial"): Forgery(lambda e: late_states_changed(e, of_repeated_samples), also=("weighted",)),
+}
+
 CASES = (
     TheoremCase("lyu2021:appF.2", forge=_wobbling, failing="loss", inapplicable=_other_loss),
     TheoremCase("lyu2021:appF.2.1", forge=_recounted, failing="linearly-separable", inapplicable=_not_separable),
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @settings(max_examples=40, deadline=None)

@@ -7,13 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    scaled_times,
+    with_record,
+)
+from papers.lyu2021.tampering import networks_scaled, outputs_scaled, states_changed
 from reluflow.losses import LogisticLoss, SquareLoss
-from reluflow.papers.lyu2021.theorems.unit_ball import State, states
+from reluflow.papers.lyu2021.theorems.subgradient_bounds import SmallNetworks
+from reluflow.papers.lyu2021.theorems.unit_ball import DrawnNetworks, State, states
 from reluflow.theory.check import check, example_problem
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, contract, with_networks
+from theorem_cases import TheoremCase, contract, with_each_network
 
 
 def _with_square_loss(key: str):
@@ -30,6 +38,52 @@ def _false_forces(evidence):
 
 _ALIKE = ("eq2", "lemmaB.10", "lemmaB.11", "lemmaB.12", "corB.13", "lemmaB.14")
 
+
+def outputs_shifted(evidence: Evidence, shift: float, *, first: int = 1) -> Evidence:
+    return states_changed(evidence, lambda s: State(s.network, s.outputs + shift), first=first)
+
+
+def half_of_states(evidence: Evidence) -> int:
+    return len(evidence.recorded(DrawnNetworks).states) // 2
+
+
+def forces_of_larger_outputs(evidence: Evidence) -> Evidence:
+    """Networks with outputs that small networks do not have, and the forces that belong to them."""
+    y = evidence.dataset.y
+    states = tuple(State(s.network, s.outputs + 1.0) for s in evidence.recorded(SmallNetworks).states)
+    return with_record(evidence, states=states, forces=tuple(y * LogisticLoss().force(s.outputs, y) for s in states))
+
+
+def forces_off_by(evidence: Evidence, factor: float) -> Evidence:
+    """Forces that differ from 1/2 by so many times |f|/2."""
+    small = evidence.recorded(SmallNetworks).states
+    return with_record(evidence, forces=tuple(0.5 + 0.5 * factor * np.abs(s.outputs) for s in small))
+
+
+FORGERIES: Forgeries = {
+    ("eq2", "loss"): Forgery(lambda e: networks_scaled(e, 30.0)),
+    ("eq2", "order"): Forgery(lambda e: outputs_scaled(e, 0.0, first=1), also=("loss",)),
+    ("eq2", "velocity"): Forgery(lambda e: outputs_shifted(e, 1.0)),
+    ("lemmaB.10", "outputs"): Forgery(lambda e: outputs_scaled(e, 10.0)),
+    ("lemmaB.10", "differences"): Forgery(lambda e: outputs_shifted(e, 1.0), also=("outputs",)),
+    ("lemmaB.11", "input"): Forgery(lambda e: outputs_shifted(e, 1.0), also=("output", "input-sharp", "output-sharp")),
+    ("lemmaB.11", "output"): Forgery(lambda e: outputs_shifted(e, 1.0), also=("input", "input-sharp", "output-sharp")),
+    ("lemmaB.11", "input-sharp"): Forgery(
+        lambda e: outputs_shifted(e, -30.0, first=half_of_states(e)), also=("output-sharp",)
+    ),
+    ("lemmaB.11", "output-sharp"): Forgery(
+        lambda e: outputs_shifted(e, -30.0, first=half_of_states(e)), also=("input-sharp",)
+    ),
+    ("lemmaB.12", "gap"): Forgery(lambda e: outputs_shifted(e, 1.0), also=("gap-sharp",)),
+    ("lemmaB.12", "gap-sharp"): Forgery(lambda e: outputs_shifted(e, -30.0, first=half_of_states(e))),
+    ("corB.13", "subgradient"): Forgery(lambda e: outputs_shifted(e, 1.0)),
+    ("lemmaB.14", "eps"): Forgery(forces_of_larger_outputs),
+    ("lemmaB.14", "by-output"): Forgery(lambda e: forces_off_by(e, 2.1), also=("by-output-sharp",)),
+    ("lemmaB.14", "by-output-sharp"): Forgery(lambda e: forces_off_by(e, 1.0)),
+    ("lemmaE.10", "subgradient"): Forgery(lambda e: outputs_scaled(e, np.nan)),
+    ("lemmaE.10", "steps"): Forgery(lambda e: scaled_times(e, 0.01)),
+}
+
 CASES = (
     *(
         TheoremCase(
@@ -42,14 +96,14 @@ CASES = (
     ),
     TheoremCase(
         "lyu2021:lemmaE.10",
-        forge=lambda e: with_networks(e, lambda k, network: network.scaled(4.0 * k)),
+        forge=lambda e: with_each_network(e, lambda k, network: network.scaled(4.0 * k)),
         failing="loss",
         inapplicable=_with_square_loss("lyu2021:lemmaE.10"),
     ),
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("name", [*_ALIKE, "lemmaE.10"])

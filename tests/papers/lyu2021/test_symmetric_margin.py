@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    in_reverse,
+    with_end,
+    with_record,
+)
+from papers.lyu2021.tampering import best_claimed, in_all_runs, of_other_samples, scaled, turned_network, with_samples
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
 from reluflow.data.registry import load
@@ -17,7 +25,7 @@ from reluflow.dynamics.train import train
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network, initialization_named
 from reluflow.papers.lyu2021.figures.training_run import SquaredNorm
-from reluflow.papers.lyu2021.theorems.linear_maximiser import symmetrized
+from reluflow.papers.lyu2021.theorems.linear_maximiser import ActivationValues, MaximiserAndPairs, symmetrized
 from reluflow.papers.lyu2021.theorems.symmetric_flow import small_enough
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
@@ -44,6 +52,53 @@ def _larger_margin(evidence):
     return with_record(evidence, best=replace(found, margin=1.01 * found.margin, upper=1.01 * found.upper))
 
 
+def of_longer_positive_samples(evidence: Evidence) -> Evidence:
+    """The run is one on data whose positive samples are longer, so that they need fewer neurons."""
+    return with_samples(evidence, lambda X, y: np.where(y[:, None] > 0.0, 1.05 * X, X))
+
+
+def first_share_larger(evidence: Evidence) -> Evidence:
+    """At the end the first neuron has more than its share of the output weights."""
+
+    def change(network: Network) -> Network:
+        factors = np.ones(network.num_neurons)
+        factors[0] = 1.1
+        return network.replace(a=factors * network.a)
+
+    return in_all_runs(evidence, lambda e: with_end(e, change))
+
+
+def pairs_scaled(evidence: Evidence, factor: float) -> Evidence:
+    pairs = evidence.recorded(MaximiserAndPairs).pairs
+    return with_record(evidence, pairs=tuple(scaled(pair, factor) for pair in pairs))
+
+
+def best_network_turned(evidence: Evidence) -> Evidence:
+    best = evidence.recorded(MaximiserAndPairs).best
+    assert best.network is not None
+    return with_record(evidence, best=replace(best, network=turned_network(best.network, np.pi)))
+
+
+def activation_changed(evidence: Evidence, change: Callable[[np.ndarray], np.ndarray]) -> Evidence:
+    values = evidence.recorded(ActivationValues)
+    return with_record(evidence, there=change(values.there), back=change(values.back))
+
+
+FORGERIES: Forgeries = {
+    ("thm4.2", "margin"): Forgery(lambda e: best_claimed(e, margin=10.0)),
+    ("thm4.2", "linear"): Forgery(best_network_turned),
+    ("thm4.2", "symmetrized"): Forgery(lambda e: pairs_scaled(e, 0.5)),
+    ("thm4.2", "shorter"): Forgery(lambda e: pairs_scaled(e, 2.0), also=("symmetrized",)),
+    ("thm4.3", "margin"): Forgery(lambda e: of_other_samples(e, 0.01), also=("linear",)),
+    ("thm4.3", "linear"): Forgery(lambda e: of_other_samples(e, 0.01), also=("margin",)),
+    ("thm4.3", "half-positive"): Forgery(of_longer_positive_samples, also=("margin", "linear")),
+    ("thm4.3", "run"): Forgery(in_reverse),
+    ("thm4.3", "shares"): Forgery(first_share_larger),
+    ("cor4.4", "global"): Forgery(lambda e: of_other_samples(e, 0.01)),
+    ("appC", "odd"): Forgery(lambda e: activation_changed(e, lambda phi: 0.1 * phi), also=("even",)),
+    ("appC", "even"): Forgery(lambda e: activation_changed(e, lambda phi: phi - 0.01)),
+}
+
 CASES = (
     TheoremCase("lyu2021:thm4.2", forge=_larger_margin, failing="symmetric", inapplicable=_on_hinted("lyu2021:thm4.2")),
     TheoremCase("lyu2021:thm4.3", forge=_one_signed, failing="symmetric", inapplicable=_on_hinted("lyu2021:thm4.3")),
@@ -56,7 +111,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.1, 0.3, 0.5, 0.7])

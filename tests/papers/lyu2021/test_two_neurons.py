@@ -7,11 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    scaled_neurons,
+    turned,
+    with_record,
+)
+from papers.lyu2021.tampering import Change, scaled, second_half, stretched
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.data.registry import load
 from reluflow.network import Network
-from reluflow.papers.lyu2021.theorems.two_neurons import named_directions
+from reluflow.papers.lyu2021.theorems.two_neurons import FeasiblePairs, PairDirections, named_directions
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
@@ -21,7 +28,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 LEMMA_F_1, ANGLES, LEMMA_F_3, LEMMA_F_2 = (
@@ -42,13 +49,44 @@ def _lopsided(evidence):
     return with_record(evidence, found=(Network([[0.6, 0.0], [-0.4, 0.0]], [0.6, -0.33], leak=evidence.leak),))
 
 
+def with_outputs_weighted(network: Network, factor: float) -> Network:
+    return network.replace(a=factor * network.a)
+
+
+def slopes_shifted(evidence: Evidence) -> Evidence:
+    return with_record(evidence, slopes_first=evidence.recorded(FeasiblePairs).slopes_first + 1e-6)
+
+
+def found_changed(evidence: Evidence, index: int, change: Change) -> Evidence:
+    """One of the directions found from random starts changed."""
+    found = list(evidence.recorded(PairDirections).found)
+    found[index] = change(found[index])
+    return with_record(evidence, found=tuple(found))
+
+
+def named_stretched(evidence: Evidence) -> Evidence:
+    first, *others = evidence.recorded(PairDirections).named
+    return with_record(evidence, named=(stretched(first), *others))
+
+
+FORGERIES: Forgeries = {
+    ("lemmaF.1", "crossed"): Forgery(slopes_shifted),
+    ("lemmaF.2", "kkt"): Forgery(lambda e: found_changed(e, 1, lambda n: with_outputs_weighted(n, 0.5))),
+    ("lemmaF.2", "mirrored"): Forgery(lambda e: found_changed(e, 0, stretched), also=("kkt",)),
+    ("lemmaF.3", "kkt"): Forgery(lambda e: found_changed(e, 0, stretched), also=("nothing-else",)),
+    ("lemmaF.3", "margins"): Forgery(named_stretched, also=("kkt", "nothing-else")),
+    ("lemmaF.3", "nothing-else"): Forgery(lambda e: found_changed(e, 0, lambda n: scaled(n, 30.0))),
+    ("appF.1", "angles"): Forgery(lambda e: turned(e, np.pi, at=second_half(e))),
+    ("appF.1", "rate"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1)),
+}
+
 CASES = (
     TheoremCase("lyu2021:lemmaF.1", forge=_wrong_slopes, failing="symmetric", inapplicable=_asymmetric(LEMMA_F_1)),
     TheoremCase("lyu2021:lemmaF.2", forge=_lopsided, failing="symmetric", inapplicable=_asymmetric(LEMMA_F_2)),
     TheoremCase("lyu2021:lemmaF.3", forge=_lopsided, failing="symmetric", inapplicable=_asymmetric(LEMMA_F_3)),
     TheoremCase(
         "lyu2021:appF.1",
-        forge=lambda evidence: with_networks(
+        forge=lambda evidence: with_each_network(
             evidence, lambda k, n: n.replace(w=n.w * [[1.0 + 0.01 * (k % 3)], [1.0]]) if k else n
         ),
         failing="symmetric",
@@ -57,7 +95,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("leak", [0.1, 0.5, 0.9])
@@ -90,5 +128,5 @@ def test_on_a_random_symmetric_set():
 
 def test_angles_only_count_from_the_first_recorded_time():
     evidence = gather(ANGLES, own_problem(ANGLES))
-    backwards = with_networks(evidence, lambda k, n: n.replace(w=-n.w))
+    backwards = with_each_network(evidence, lambda k, n: n.replace(w=-n.w))
     assert "ahead" in ANGLES.check(backwards).failing_hypotheses

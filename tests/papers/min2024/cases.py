@@ -89,7 +89,7 @@ def slower_clock(factor: float) -> Callable[[Evidence], Evidence]:
     return forge
 
 
-def turned(degrees: float) -> Callable[[Network], Network]:
+def all_turned(degrees: float) -> Callable[[Network], Network]:
     """Every neuron of the plane rotated."""
     c, s = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
     return lambda network: network.rotated([[c, -s], [s, c]])

@@ -7,7 +7,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from forging import events_twice, in_reverse
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    events_twice,
+    in_reverse,
+    scaled_neurons,
+    turned,
+    with_network,
+    with_networks,
+    with_outcome,
+    with_snapshots,
+)
 from papers.min2024.cases import (
     EXPONENTIAL,
     TWICE_LOGISTIC,
@@ -19,14 +31,17 @@ from papers.min2024.cases import (
     not_separated,
     unbalanced,
 )
+from papers.min2024.tampering import chosen_neurons, one_crosses_thrice
 from reluflow.data.registry import load
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.alignment import align
 from reluflow.network import Network
+from reluflow.papers.min2024.theorems.constants import data_constants
 from reluflow.papers.min2024.theorems.moving_neurons import cones_of
 from reluflow.papers.min2024.theorems.pattern_history import alignment_time, disagreements, last_cones, pattern_history
 from reluflow.theory.check import check
@@ -37,6 +52,44 @@ from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract
 
 STRICT = "orthogonally-separable-strict"
+
+
+def leaky_at_the_end(evidence: Evidence) -> Evidence:
+    """The last state has a leak, so that dead neurons are pulled."""
+    return with_snapshots(evidence, lambda s: with_network(s, s.network.replace(leak=0.3), evidence.run))
+
+
+def first_neuron_vanished(evidence: Evidence) -> Evidence:
+    """In the first state one neuron is 0, and so active on no sample."""
+
+    def change(network: Network) -> Network:
+        return chosen_neurons(network, np.arange(network.num_neurons) == 0, w=0.0 * network.w)
+
+    return with_networks(evidence, change, at=0)
+
+
+def newcomers_at_the_end(evidence: Evidence) -> Evidence:
+    """In the last state every positive neuron points along the aggregate of its class."""
+    towards = data_constants(evidence).total(1)
+    return with_networks(evidence, lambda n: n.replace(w=np.linalg.norm(n.w, axis=1)[:, None] * towards), sign=1)
+
+
+FORGERIES: Forgeries = {
+    ("def1", "absorbing"): Forgery(in_reverse),
+    ("def1", "frozen"): Forgery(leaky_at_the_end),
+    ("orthogonal-comparison", "no-gain"): Forgery(in_reverse),
+    ("orthogonal-comparison", "membership"): Forgery(newcomers_at_the_end, also=("no-gain",)),
+    ("eq7", "monotone"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+    ("eq7", "one-way"): Forgery(one_crosses_thrice),
+    ("eq7", "event-log"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
+    ("lemma12", "dead"): Forgery(first_neuron_vanished),
+    ("lemma12", "own-cone"): Forgery(in_reverse),
+    ("appE.2", "pushed"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+    ("appE.2", "one-way"): Forgery(one_crosses_thrice),
+    ("appE.2", "count"): Forgery(events_twice, also=("one-way",)),
+    ("appE.2", "unbranched"): Forgery(lambda e: with_outcome(e, Outcome.RIDGE)),
+}
+
 CASES = (
     TheoremCase("min2024:eq7", in_reverse, STRICT, not_separated),
     TheoremCase("min2024:def1", in_reverse, "relu", leaky),
@@ -46,7 +99,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def test_repeated_events_break_the_one_way_rule():

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from forging import events_twice, with_record
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    events_twice,
+    scaled_clock,
+    scaled_output_weights,
+    turned,
+    with_network,
+    with_networks,
+    with_record,
+    with_snapshots,
+)
 from papers.min2024.cases import (
     TWICE_LOGISTIC,
     averaged,
@@ -19,11 +34,13 @@ from papers.min2024.cases import (
     slower_clock,
     unbalanced,
 )
+from papers.min2024.tampering import _crossings, changed, chosen_neurons, middle, with_events
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.alignment import align
 from reluflow.network import Network
-from reluflow.papers.min2024.theorems.alignment_paths import paths_of
+from reluflow.papers.min2024.theorems.alignment_paths import AlignmentTimes, LongestPaths, paths_of
 from reluflow.papers.min2024.theorems.constants import ProofConstants, data_constants, proof_constants
+from reluflow.papers.min2024.theorems.moving_neurons import OUTSIDE, Moment, moments
 from reluflow.theory.check import check
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
@@ -56,6 +73,46 @@ def _one_sample():
     return drawn_problem(Dataset([[1.0, 0.0]], [1.0]))
 
 
+def large_in_the_middle(evidence: Evidence) -> Evidence:
+    """The state in the middle of the run has weights of size 1."""
+    return with_snapshots(
+        evidence, lambda s: with_network(s, s.network.replace(log_scale=0.0), evidence.run), at=middle(evidence)
+    )
+
+
+def slowed(evidence: Evidence, chosen: Callable[[Moment], np.ndarray]) -> Evidence:
+    """The chosen neurons of every state have a thousandth of their output weight, by which they turn."""
+    for k, moment in enumerate(moments(evidence)):
+        network = moment.network
+        slow = chosen_neurons(network, chosen(moment), a=1e-3 * network.a)
+        evidence = with_networks(evidence, lambda _, slow=slow: slow, at=k)
+    return evidence
+
+
+def without_the_last_crossing(evidence: Evidence) -> Evidence:
+    last = _crossings(evidence)[-1]
+    return with_events(evidence, [k for k in range(len(evidence.run.events)) if k != last])
+
+
+FORGERIES: Forgeries = {
+    ("eq28", "window"): Forgery(changed(ProofConstants, horizon=lambda r: 0.9 * r.horizon)),
+    ("eq28", "implies-29"): Forgery(changed(ProofConstants, log_first=lambda r: r.log_first + math.log(2.0))),
+    ("eq29", "outputs"): Forgery(large_in_the_middle),
+    ("boundary-speed", "speed"): Forgery(lambda e: scaled_output_weights(e, 1e-3, at=ALL)),
+    ("dwell-time", "dwell"): Forgery(lambda e: scaled_clock(e, 100.0)),
+    ("dwell-time", "towards"): Forgery(lambda e: slowed(e, lambda m: m.cones == OUTSIDE)),
+    ("dwell-time", "away"): Forgery(lambda e: slowed(e, lambda m: m.cones == -m.signs)),
+    ("dwell-time", "cap"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
+    ("paths", "valid"): Forgery(events_twice, also=("end",)),
+    ("paths", "end"): Forgery(without_the_last_crossing),
+    ("paths", "travel"): Forgery(lambda e: scaled_clock(e, 1e4)),
+    ("paths", "maximal"): Forgery(changed(LongestPaths, positive=lambda r: r.positive + 1e-6)),
+    ("eq30", "aligned"): Forgery(events_twice, also=("harmonic",)),
+    ("eq30", "harmonic"): Forgery(lambda e: scaled_clock(e, 300.0)),
+    ("eq30", "order"): Forgery(changed(AlignmentTimes, times=lambda r: r.times**10)),
+    ("sharp-alignment", "aligned"): Forgery(lambda e: scaled_clock(e, 100.0)),
+}
+
 CASES = (
     TheoremCase("min2024:eq28", _printed_factor, "min-a2", _towards_the_other_class),
     TheoremCase("min2024:eq29", everywhere(_large), "scale-28", large_scale),
@@ -67,7 +124,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def test_the_printed_factor_four_gives_twice_what_29_claims():

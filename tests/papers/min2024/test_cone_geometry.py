@@ -5,15 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    Forgeries,
+    Forgery,
+    rotation,
+    with_record,
+)
 from papers.min2024.cases import drawn_problem, not_separated
+from papers.min2024.tampering import changed
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.geometry.extremal import ExtremalVectors
 from reluflow.losses import SquareLoss
-from reluflow.papers.min2024.theorems.cone_geometry import Caps
+from reluflow.papers.min2024.theorems.aggregates import Aggregates
+from reluflow.papers.min2024.theorems.cone_geometry import Caps, ConeMembers, ConePoints, Outsiders
 from reluflow.papers.min2024.theorems.constants import data_constants
-from reluflow.papers.min2024.theorems.filippov import Exits
+from reluflow.papers.min2024.theorems.filippov import Exits, Selections
 from reluflow.theory.check import check
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
@@ -70,6 +78,24 @@ def _one_direction():
 
 
 STRICT = "orthogonally-separable-strict"
+FORGERIES: Forgeries = {
+    ("extreme-vectors", "extremal"): Forgery(changed(ExtremalVectors, vectors=lambda r: 10.0 * r.vectors)),
+    ("lemma5", "cosine"): Forgery(changed(ConePoints, points=lambda r: np.vstack([r.points, -r.points[:1]]))),
+    ("lemma5", "attained"): Forgery(changed(ConePoints, generators=lambda r: (1.0 + 1e-6) * r.generators)),
+    ("lemma6", "convex"): Forgery(changed(ConeMembers, positive=lambda r: -r.positive)),
+    ("lemma7", "depth"): Forgery(changed(ConePoints, points=lambda r: 0.9 * r.points)),
+    ("lemma7", "inside"): Forgery(changed(ConePoints, points=lambda r: -r.points), also=("depth",)),
+    ("lemma8", "cap"): Forgery(changed(Caps, inside=lambda r: r.beyond)),
+    ("lemma8", "sharp"): Forgery(changed(Caps, beyond=lambda r: r.inside)),
+    ("lemma8", "size"): Forgery(changed(Caps, largest=lambda r: 0.5 * r.largest)),
+    ("lemma9", "cosine"): Forgery(changed(Outsiders, outsiders=lambda r: r.points)),
+    ("lemma9", "attained"): Forgery(changed(Outsiders, closest=lambda r: rotation(0.1, r.closest.size) @ r.closest)),
+    ("lemma11", "length"): Forgery(changed(Aggregates, sums=lambda r: 0.1 * r.sums), also=("length-sharp",)),
+    ("lemma11", "length-sharp"): Forgery(changed(Aggregates, sums=lambda r: 0.95 * r.sums)),
+    ("remark8", "exit"): Forgery(changed(Exits, pulls=lambda r: -r.pulls)),
+    ("appF", "one-way"): Forgery(changed(Selections, vectors=lambda r: np.vstack([r.vectors, -r.vectors[:1]]))),
+}
+
 CASES = (
     TheoremCase("min2024:extreme-vectors", _relabelled_extrema, STRICT, not_separated),
     TheoremCase("min2024:lemma5", _outside_k, STRICT, not_separated),
@@ -83,7 +109,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_witness_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_witness_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("spec", ["min-toy", "min-correlated", "orthogonally-separable:n=9,d=4", "phuong-dead-cone"])

@@ -7,9 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forging import events_twice, with_record
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    events_twice,
+    scaled_neurons,
+    scaled_times,
+    standing_still,
+    turned,
+    with_record,
+)
 from papers.min2024.cases import (
     TWICE_LOGISTIC,
+    all_turned,
+    at_times,
     averaged,
     dead_cone_dataset,
     deterministic_problem,
@@ -18,13 +30,15 @@ from papers.min2024.cases import (
     last_snapshot,
     not_separated,
     slower_clock,
-    turned,
 )
-from papers.min2024.forgeries import one_looks_away
+from papers.min2024.tampering import changed, chosen_neurons, lightest, one_crosses_thrice, spread, with_events
 from reluflow.data.dataset import Dataset
-from reluflow.papers.min2024.theorems.constants import data_constants
+from reluflow.papers.min2024.theorems.class_groups import groups
+from reluflow.papers.min2024.theorems.constants import data_constants, proof_constants
 from reluflow.papers.min2024.theorems.low_rank import stable_rank
 from reluflow.papers.min2024.theorems.moving_neurons import moments
+from reluflow.papers.min2024.theorems.pattern_history import alignment_time
+from reluflow.papers.min2024.theorems.random_start import Draws
 from reluflow.theory.check import check
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
@@ -38,6 +52,76 @@ def _inactive_draws(evidence):
     return with_record(evidence, directions=np.vstack([np.tile(away, (180, 1)), np.tile(-away, (20, 1))]))
 
 
+ODD = slice(1, None, 2)
+
+
+def one_looks_away(evidence: Evidence) -> Evidence:
+    """From t_2 on the lightest positive neuron points away from x_+."""
+    group = groups(evidence)[0]
+    chosen, fitted = lightest(group), group.fitted
+    assert fitted is not None
+    return at_times(evidence, lambda t: t >= fitted, lambda n: chosen_neurons(n, chosen, w=-n.w))
+
+
+def one_dies(evidence: Evidence) -> Evidence:
+    """From t_1 on the lightest negative neuron is dead, though it was active on its class at the start."""
+    data, group = data_constants(evidence), groups(evidence)[1]
+    is_active = np.any(evidence.network.pre_activations(data.X[group.own]) > 0.0, axis=1)
+    chosen = lightest(replace(group, neurons=group.neurons & is_active))
+    pool = np.random.default_rng(0).standard_normal((20_000, data.X.shape[1]))
+    dead = pool[np.all(pool @ data.X.T < 0.0, axis=1)][0]
+    t_1, lengths = proof_constants(evidence).t_1, np.linalg.norm
+    return at_times(
+        evidence,
+        lambda time: time >= t_1,
+        lambda n: chosen_neurons(n, chosen, w=lengths(n.w, axis=1)[:, None] * dead / lengths(dead)),
+    )
+
+
+def aligned_at(evidence: Evidence, time: float) -> Evidence:
+    """Every event later, the last crossing at this time."""
+    return with_events(evidence, list(range(len(evidence.run.events))), factor=time / alignment_time(evidence))
+
+
+def aligned_after_t_1(evidence: Evidence) -> Evidence:
+    return aligned_at(evidence, 2.0 * proof_constants(evidence).t_1)
+
+
+def aligned_between_the_bounds(evidence: Evidence) -> Evidence:
+    constants = proof_constants(evidence)
+    return aligned_at(evidence, 0.5 * (constants.t_1 + constants.t_1_sharp))
+
+
+def inactive_draws(evidence: Evidence) -> Evidence:
+    """No drawn neuron is active on a positive sample."""
+    away = -data_constants(evidence).total(1)
+    return with_record(evidence, directions=np.tile(away, (len(evidence.recorded(Draws).directions), 1)))
+
+
+def draws_along_an_aggregate(evidence: Evidence) -> Evidence:
+    directions = evidence.recorded(Draws).directions.copy()
+    directions[0] = data_constants(evidence).total(1)
+    return with_record(evidence, directions=directions)
+
+
+FORGERIES: Forgeries = {
+    ("thm1", "aligned"): Forgery(aligned_after_t_1, also=("aligned-sharp",)),
+    ("thm1", "aligned-sharp"): Forgery(aligned_between_the_bounds),
+    ("thm1", "classified"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
+    ("thm1", "survivors"): Forgery(one_dies),
+    ("thm1", "one-way"): Forgery(one_crosses_thrice),
+    ("thm1", "trapped"): Forgery(lambda e: standing_still(e, at=-1), also=("loss", "norm")),
+    ("thm1", "window"): Forgery(lambda e: scaled_times(e, 0.1)),
+    ("thm1", "loss"): Forgery(lambda e: scaled_neurons(e, 0.5, at=ODD)),
+    ("thm1", "norm"): Forgery(lambda e: standing_still(e, at=-1), also=("trapped", "loss")),
+    ("thm1", "low-rank"): Forgery(spread, also=("trapped", "loss", "limit-rank")),
+    ("thm1", "limit-rank"): Forgery(spread, also=("trapped", "loss", "low-rank")),
+    ("random-start", "frequency"): Forgery(inactive_draws),
+    ("random-start", "reach"): Forgery(changed(Draws, ends=lambda r: {s: -p for s, p in r.ends.items()})),
+    ("random-start", "assumption-2"): Forgery(draws_along_an_aggregate),
+    ("refined-alignment", "cosine"): Forgery(one_looks_away),
+}
+
 CASES = (
     TheoremCase("min2024:thm1", None, "orthogonally-separable-strict", not_separated),
     TheoremCase("min2024:refined-alignment", one_looks_away, "scale-28", large_scale),
@@ -45,7 +129,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +158,7 @@ def test_theorem_1_at_the_explicit_scale(explicit):
         (slower_clock(200.0), "aligned"),
         (slower_clock(50.0), "aligned-sharp"),
         (events_twice, "one-way"),
-        (last_snapshot(turned(90.0)), "trapped"),
+        (last_snapshot(all_turned(90.0)), "trapped"),
         (last_snapshot(lambda network: network.scaled(-1.5)), "loss"),
     ],
 )

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pytest
 
+from forging import (
+    LATER,
+    Forgeries,
+    Forgery,
+    in_reverse,
+    rotation,
+    scaled_clock,
+    scaled_neurons,
+    scaled_output_weights,
+    scaled_times,
+    with_networks,
+)
 from papers.min2024.cases import (
     EXPONENTIAL,
     TWICE_LOGISTIC,
+    all_turned,
     at_times,
     averaged,
     deterministic_problem,
@@ -22,19 +36,19 @@ from papers.min2024.cases import (
     not_separated,
     plain_logistic,
     slower_clock,
-    turned,
     unbalanced,
 )
-from papers.min2024.forgeries import one_turns_back, outputs_before_fit
+from papers.min2024.tampering import chosen_neurons, layers_traded, lightest
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.network import Network
 from reluflow.papers.min2024.theorems.class_groups import groups
-from reluflow.papers.min2024.theorems.constants import proof_constants
+from reluflow.papers.min2024.theorems.constants import data_constants, proof_constants
 from reluflow.papers.min2024.theorems.landmarks import fitted_time, landmarks
 from reluflow.theory.check import check, example_problem
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
@@ -65,20 +79,87 @@ def _collapsed(network):
     return network.replace(log_scale=-1e6)
 
 
+def while_growing(evidence: Evidence, change: Callable[[Network], Network]) -> Evidence:
+    """Other networks at the second and third state after t_1, well before t_2."""
+    times = [moment.time for moment in groups(evidence)[0].moments][1:3]
+    return at_times(evidence, lambda time: time in times, change)
+
+
+def turned_while_growing(evidence: Evidence, degrees: float) -> Evidence:
+    return while_growing(evidence, lambda n: n.replace(w=n.w @ rotation(math.radians(degrees), n.d).T))
+
+
+def one_turns_back(evidence: Evidence) -> Evidence:
+    """Between t_1 and t_2 the lightest positive neuron points away from x_+."""
+    group = groups(evidence)[0]
+    chosen, towards = lightest(group), group.unit
+    lengths = np.linalg.norm
+    return while_growing(evidence, lambda n: chosen_neurons(n, chosen, w=-lengths(n.w, axis=1)[:, None] * towards))
+
+
+def last_before_fit(evidence: Evidence, sign: int) -> int:
+    """Index of the last state before t_2^+ or t_2^-."""
+    group = next(g for g in groups(evidence) if g.sign == sign)
+    return [snapshot.time for snapshot in evidence.run.snapshots].index(group.growing[-1].time)
+
+
+def outputs_before_fit(evidence: Evidence, value: float, sign: int) -> Evidence:
+    """Just before t_2^+ a neuron of this sign, which the group of x_+ does not count, adds `value` to its outputs.
+
+    A negative one points along x_+, a positive one is also active on a negative sample.
+    """
+    data = data_constants(evidence)
+    towards = data.total(1) / np.linalg.norm(data.total(1))
+    if sign > 0:
+        pool = np.random.default_rng(0).standard_normal((20_000, data.X.shape[1]))
+        is_odd = np.all(pool @ data.X[data.y > 0].T > 0.0, axis=1) & np.any(pool @ data.X[data.y < 0].T > 0.0, axis=1)
+        towards = pool[is_odd][np.argmax(np.min(pool[is_odd] @ data.X[data.y > 0].T, axis=1))]
+    least = float(np.min(data.X[data.members(1)] @ towards))
+    chosen = lightest(next(g for g in groups(evidence) if g.sign == sign))
+
+    def change(network: Network) -> Network:
+        unit = math.exp(-network.log_scale)
+        rows = np.tile(unit * towards, (network.num_neurons, 1))
+        return chosen_neurons(network, chosen, w=rows, a=unit * value / least)
+
+    return with_networks(evidence, change, at=last_before_fit(evidence, 1))
+
+
+FORGERIES: Forgeries = {
+    ("lemma13", "norms"): Forgery(lambda e: scaled_times(e, 0.01)),
+    ("lemma14", "norms"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+    ("eq32", "loss"): Forgery(lambda e: scaled_output_weights(e, -1.0, at=LATER, sign=1)),
+    ("eq32", "gradient"): Forgery(in_reverse),
+    ("t2", "norms"): Forgery(in_reverse),
+    ("eq39", "lower"): Forgery(in_reverse, also=("slope",)),
+    ("eq39", "upper"): Forgery(lambda e: scaled_clock(e, 100.0), also=("slope",)),
+    ("eq39", "slope"): Forgery(lambda e: scaled_clock(e, 2.0)),
+    ("eq40", "forces"): Forgery(lambda e: outputs_before_fit(e, -1.0, -1)),
+    # a pull that vanishes has no direction; within a class of the example no other is far from x_+
+    ("eq40", "cosine"): Forgery(lambda e: outputs_before_fit(e, 1e4, 1), also=("forces", "length", "aggregate")),
+    ("eq40", "aggregate"): Forgery(lambda e: outputs_before_fit(e, 5.0, 1), also=("forces", "length")),
+    ("eq40", "length"): Forgery(lambda e: outputs_before_fit(e, 0.235, 1), also=("forces",)),
+    ("eq37", "turning"): Forgery(one_turns_back),
+    ("eq37", "quarter"): Forgery(lambda e: outputs_before_fit(e, 10.0, 1), also=("turning",)),
+    ("cosine-quarter", "cosine"): Forgery(one_turns_back),
+    ("norm-growth", "rate"): Forgery(lambda e: turned_while_growing(e, 100.0)),
+    ("norm-growth", "sum"): Forgery(lambda e: layers_traded(e, 2.3, at=last_before_fit(e, 1))),
+}
+
 CASES = (
     TheoremCase("min2024:lemma13", everywhere(_collapsed), "scale-28", large_scale),
     TheoremCase("min2024:lemma14", last_snapshot(_shrunk), "balanced", unbalanced),
-    TheoremCase("min2024:eq32", last_snapshot(turned(120.0)), "both-cones", _one_sign_only),
+    TheoremCase("min2024:eq32", last_snapshot(all_turned(120.0)), "both-cones", _one_sign_only),
     TheoremCase("min2024:t2", last_snapshot(_shrunk), "min-loss", plain_logistic),
     TheoremCase("min2024:eq39", slower_clock(1e3), "summed-loss", averaged),
     TheoremCase("min2024:eq40", partial(outputs_before_fit, value=-1.0, sign=-1), "relu", leaky),
     TheoremCase("min2024:eq37", one_turns_back, "orthogonally-separable-strict", not_separated),
-    TheoremCase("min2024:cosine-quarter", _while_growing(turned(100.0)), "both-cones", _one_sign_only),
-    TheoremCase("min2024:norm-growth", _while_growing(turned(100.0)), "scale-28", large_scale),
+    TheoremCase("min2024:cosine-quarter", _while_growing(all_turned(100.0)), "both-cones", _one_sign_only),
+    TheoremCase("min2024:norm-growth", _while_growing(all_turned(100.0)), "scale-28", large_scale),
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")

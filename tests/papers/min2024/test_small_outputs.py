@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import (
+    ALL,
+    Forge,
+    Forgeries,
+    Forgery,
+    in_sweep,
+    scaled_input_weights,
+    scaled_output_weights,
+    shifted_log_scale,
+    with_networks,
+    with_record,
+)
 from papers.min2024.cases import (
     EXPONENTIAL,
     TWICE_LOGISTIC,
@@ -19,9 +31,13 @@ from papers.min2024.cases import (
     plain_logistic,
     unbalanced,
 )
+from papers.min2024.tampering import changed, chosen_neurons, layers_traded, middle
 from reluflow.losses import LogisticLoss, SquareLoss
+from reluflow.network import Network
 from reluflow.papers.min2024.theorems.moving_neurons import force_excess, moments
+from reluflow.papers.min2024.theorems.small_outputs import LEMMA_3, OutputGrid
 from reluflow.theory.check import check
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
@@ -45,6 +61,55 @@ def _stuck_sweep(evidence):
     return replace(forge(evidence), sweep=tuple(forge(other) for other in evidence.sweep))
 
 
+def first_half(evidence: Evidence) -> slice:
+    return slice((len(evidence.run.snapshots) + 1) // 2)
+
+
+def last_neuron_scaled(evidence: Evidence, factor: float, *, at: int | slice) -> Evidence:
+    def change(network: Network) -> Network:
+        last = np.arange(network.num_neurons) == network.num_neurons - 1
+        return chosen_neurons(network, last, w=factor * network.w, a=factor * network.a)
+
+    return with_networks(evidence, change, at=at)
+
+
+def shifted(evidence: Evidence, share: float, *, at: int | slice) -> Evidence:
+    """A share of its length added to every input weight, in a fixed direction: directions and norms both change."""
+
+    def change(network: Network) -> Network:
+        lengths = np.linalg.norm(network.w, axis=1, keepdims=True)
+        return network.replace(w=network.w + share * lengths * np.linspace(-1.0, 1.0, network.d))
+
+    return with_networks(evidence, change, at=at)
+
+
+def outputs_between_the_bounds(evidence: Evidence) -> Evidence:
+    """The outputs of the first state lie between the sharp bound of Lemma 3 and the printed one, twice that."""
+    log_bound = LEMMA_3.constants(evidence)["log_output_bound"] - 0.5 * math.log(2.0)
+    factor = math.exp(log_bound - moments(evidence)[0].log_largest_output)
+    return scaled_output_weights(evidence, factor, at=0)
+
+
+def in_every_run(evidence: Evidence, forge: Forge) -> Evidence:
+    return in_sweep(forge(evidence), forge)
+
+
+FORGERIES: Forgeries = {
+    ("eq4", "order"): Forgery(lambda e: in_every_run(e, lambda r: scaled_input_weights(r, 1.3, at=ALL))),
+    ("lemma1", "error"): Forgery(lambda e: shifted(e, 0.1, at=first_half(e)), also=("error-sharp",)),
+    ("lemma1", "error-sharp"): Forgery(lambda e: scaled_output_weights(e, 0.9, at=ALL)),
+    ("lemma2", "force"): Forgery(changed(OutputGrid, outputs=lambda r: 10.0 * r.outputs)),
+    ("lemma3", "norms"): Forgery(lambda e: layers_traded(e, 1e4, at=0), also=("norms-sharp",)),
+    ("lemma3", "outputs"): Forgery(lambda e: scaled_output_weights(e, 1e9, at=0), also=("outputs-sharp",)),
+    ("lemma3", "norms-sharp"): Forgery(lambda e: shifted_log_scale(e, 3.0, at=0)),
+    ("lemma3", "outputs-sharp"): Forgery(outputs_between_the_bounds),
+    ("lemma3", "growth"): Forgery(lambda e: last_neuron_scaled(e, 20.0, at=-1)),
+    ("lemma4", "error"): Forgery(lambda e: scaled_output_weights(e, 1.05, at=0)),
+    ("lemma4", "identity"): Forgery(lambda e: scaled_output_weights(e, 1.05, at=middle(e), sign=-1)),
+    ("lemma10", "error"): Forgery(lambda e: shifted(e, 0.1, at=first_half(e))),
+    ("lemma10", "formula"): Forgery(lambda e: with_record(e, across=lambda m, v: 1.000001 * m.across(v))),
+}
+
 CASES = (
     TheoremCase("min2024:lemma1", everywhere(_triple), "small-scale", large_scale),
     TheoremCase("min2024:lemma2", _larger_outputs, "unit-slope", plain_logistic),
@@ -55,7 +120,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.3, 1.0])

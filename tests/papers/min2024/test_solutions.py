@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
-from forging import in_companion, standing_still, with_end, with_record
+from forging import (
+    LATER,
+    Forgeries,
+    Forgery,
+    in_companion,
+    scaled_neurons,
+    scaled_output_weights,
+    standing_still,
+    with_end,
+    with_networks,
+    with_record,
+)
 from papers.min2024.cases import (
     EXPONENTIAL,
     TWICE_LOGISTIC,
@@ -16,6 +29,7 @@ from papers.min2024.cases import (
     last_snapshot,
     unbalanced,
 )
+from papers.min2024.tampering import changed, middle
 from reluflow.data.registry import load
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
@@ -31,6 +45,7 @@ from reluflow.papers.min2024.theorems.counterexamples import (
     euler_path,
     path_residual,
 )
+from reluflow.papers.min2024.theorems.solutions import FirstStep
 from reluflow.theory.check import check
 from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
@@ -55,6 +70,41 @@ def _wrong_way(network):
     return network.replace(a=-network.a, log_scale=network.log_scale + 2.0)
 
 
+def _drifting(path: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda times: path(times) + 0.1 * np.asarray(times)[:, None]
+
+
+def _moved(path: Callable[[np.ndarray], np.ndarray], by: float) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda times: path(times) + by
+
+
+def _first_replaced(paths: tuple[object, ...], first: object) -> tuple[object, ...]:
+    return (first, *paths[1:])
+
+
+FORGERIES: Forgeries = {
+    ("remark1", "kept"): Forgery(lambda e: scaled_output_weights(e, 1.05, at=middle(e), sign=-1)),
+    ("remark1", "descent"): Forgery(changed(FirstStep, w=lambda r: 1.01 * r.w)),
+    ("remark2", "zeros"): Forgery(
+        lambda e: in_companion(e, "zeroed", lambda c: with_networks(c, lambda n: n.replace(w=n.w + 1e-9)))
+    ),
+    ("appE.1", "residual"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1)),
+    ("appE.3", "euler"): Forgery(changed(EulerPaths, euler=lambda r: _first_replaced(r.euler, 10.0 * r.euler[0]))),
+    ("appE.3", "no-solution"): Forgery(
+        changed(EulerPaths, euler=lambda r: (r.euler[0], 0.5 * r.euler[1], r.euler[2])), also=("euler",)
+    ),
+    ("appE.3", "zero-slope"): Forgery(changed(EulerPaths, resting=lambda r: _moved(r.resting, 1.0))),
+    ("appE.4", "stay"): Forgery(changed(BranchedPaths, resting=lambda r: _moved(r.resting, 1e-6))),
+    ("appE.4", "filippov"): Forgery(changed(BranchedPaths, resting=lambda r: _drifting(r.resting)), also=("stay",)),
+    ("appE.4", "leave"): Forgery(
+        changed(BranchedPaths, leaving=lambda r: _first_replaced(r.leaving, LeavingPath(1e-6)))
+    ),
+    ("appE.4", "differ"): Forgery(
+        changed(BranchedPaths, leaving=lambda r: _first_replaced(r.leaving, lambda t: 0.0 * r.resting(t)))
+    ),
+    ("eq50", "growth"): Forgery(lambda e: scaled_output_weights(e, -1.0, at=LATER, sign=1)),
+}
+
 CASES = (
     TheoremCase(
         "min2024:remark1", everywhere(lambda network: network.replace(a=1.00001 * network.a)), "balanced", unbalanced
@@ -73,7 +123,7 @@ CASES = (
 )
 
 
-test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def _boundary_run(name: str, ridge: str, times: list[float]):

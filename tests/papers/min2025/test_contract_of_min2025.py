@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from forging import ALL, LATER, Forgeries, Forgery, events_twice, with_record, with_snapshots
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
+from reluflow.dynamics.trajectory import Snapshot
 from reluflow.losses import SoftmaxLoss
+from reluflow.network import Network
 from reluflow.papers.min2025 import starts
-from reluflow.papers.min2025.class_geometry import pseudo_labels
+from reluflow.papers.min2025.class_geometry import ClassGeometry, pseudo_labels
+from reluflow.papers.min2025.theorems.class_cones import (
+    Combinations,
+    DrawnDirections,
+    DrawnForces,
+    DrawnOutputWeights,
+)
+from reluflow.papers.min2025.theorems.class_margins import ClassMargins, DrawnDifferences, SidewaysDirections
+from reluflow.papers.min2025.theorems.early_alignment import DrawnOutputs
+from reluflow.papers.min2025.theorems.max_margin import ClassMarginPoint
 from reluflow.theory.check import example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
@@ -94,6 +107,306 @@ def along_the_other_class():
     return replace(problem, network=problem.network.replace(w=w))
 
 
+def states(
+    evidence: Evidence, change: Callable[[Network], Network], at: int | slice = -1, *, outputs: bool = True
+) -> Evidence:
+    """Recorded networks changed, with their outputs and losses unless these are to stay."""
+    data, loss = evidence.dataset, evidence.problem.loss
+
+    def changed(snapshot: Snapshot) -> Snapshot:
+        network = change(snapshot.network)
+        if not outputs:
+            return replace(snapshot, network=network)
+        h = network.outputs(data.X)
+        return replace(snapshot, network=network, outputs=h, loss=loss.total(h, data.y))
+
+    return with_snapshots(evidence, changed, at=at)
+
+
+def scaled(evidence: Evidence, factor: float, at: int | slice = -1, *, outputs: bool = True) -> Evidence:
+    return states(evidence, lambda n: n.replace(w=factor * n.w, v=factor * n.v), at, outputs=outputs)
+
+
+def first_neuron(network: Network, **parts: Callable[[np.ndarray], np.ndarray]) -> Network:
+    """The first neuron changed, in `w`, in `v` or in both."""
+    changed = {}
+    for name, change in parts.items():
+        rows = getattr(network, name).copy()
+        rows[0] = change(rows[0])
+        changed[name] = rows
+    return network.replace(**changed)
+
+
+def nowhere(evidence: Evidence, at: int | slice = -1) -> Evidence:
+    """The first neuron is turned off its own first class, to fire on nothing it should not.
+
+    Its direction is minus the sum of all samples it fires on, made orthogonal to the others it must not reach.
+    """
+    data = evidence.dataset
+
+    def change(network: Network) -> Network:
+        w = network.w[0]
+        active = data.X[data.X @ w > 0.0]
+        away = np.linalg.norm(w) * -active.sum(axis=0) / np.linalg.norm(active.sum(axis=0))
+        others = data.X[data.X @ w <= 0.0]
+        for _ in range(2000):  # onto the cone where no other sample is active
+            worst = others[np.argmax(others @ away)]
+            if worst @ away <= 0.0:
+                break
+            away = away - 1.01 * (worst @ away) / (worst @ worst) * worst
+        return first_neuron(network, w=lambda _: away)
+
+    return states(evidence, change, at)
+
+
+def foreign_on(evidence: Evidence, at: int | slice = -1, *, share: float = 1.0) -> Evidence:
+    """The first neuron fires on a sample of another class too."""
+    geometry = ClassGeometry.of(evidence.dataset)
+
+    def change(network: Network) -> Network:
+        w = network.w[0]
+        own = geometry.labels[int(np.argmax(geometry.X @ w))]
+        other = geometry.X[geometry.members[(own + 1) % geometry.num_classes][0]]
+        lift = share * (1e-3 * np.linalg.norm(w) * np.linalg.norm(other) - w @ other) / (other @ other)
+        return first_neuron(network, w=lambda row: row + lift * other)
+
+    return states(evidence, change, at)
+
+
+def labels_rotated(evidence: Evidence, at: int | slice = -1, *, angle: float = 1.2) -> Evidence:
+    """The output weights of the first neuron turned in the plane of the first two outputs."""
+    turn = np.eye(evidence.problem.num_outputs)
+    turn[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    return states(evidence, lambda n: first_neuron(n, v=lambda v: turn @ v), at)
+
+
+def inputs_tilted(evidence: Evidence, at: int | slice = LATER, *, share: float = 0.1) -> Evidence:
+    """The first neuron leans towards one sample of its class, at all late times: no nearness at one time is forged."""
+
+    def change(network: Network) -> Network:
+        w = network.w[0]
+        x = evidence.dataset.X[int(np.argmax(evidence.dataset.X @ w))]
+        lean = share * np.linalg.norm(w) * x / np.linalg.norm(x)
+        return first_neuron(network, w=lambda row: row + lean)
+
+    return states(evidence, change, at, outputs=False)
+
+
+def class_means(evidence: Evidence) -> Evidence:
+    """The input weights of every late time point along class means in place of max-margin directions."""
+    geometry = ClassGeometry.of(evidence.dataset)
+
+    def change(network: Network) -> Network:
+        own = geometry.labels[np.argmax(network.w @ geometry.X.T, axis=1)]
+        mean = geometry.sums[own] / np.linalg.norm(geometry.sums[own], axis=1, keepdims=True)
+        return network.replace(w=mean * np.linalg.norm(network.w, axis=1, keepdims=True))
+
+    return states(evidence, change, LATER, outputs=False)
+
+
+def one_hot(evidence: Evidence) -> Evidence:
+    """The output weights of every late time are one-hot, and not centred."""
+    geometry = ClassGeometry.of(evidence.dataset)
+
+    def change(network: Network) -> Network:
+        own = geometry.labels[np.argmax(network.w @ geometry.X.T, axis=1)]
+        rows = np.eye(geometry.num_classes)[own]
+        return network.replace(v=rows * np.linalg.norm(network.v, axis=1, keepdims=True))
+
+    return states(evidence, change, LATER, outputs=False)
+
+
+def equal_shares(evidence: Evidence) -> Evidence:
+    """All classes have the same share of the norm at every late time."""
+    geometry = ClassGeometry.of(evidence.dataset)
+
+    def change(network: Network) -> Network:
+        own = geometry.labels[np.argmax(network.w @ geometry.X.T, axis=1)]
+        sizes = np.array([np.linalg.norm(network.w[own == c]) for c in range(geometry.num_classes)])[own][:, None]
+        return network.replace(w=network.w / sizes, v=network.v / sizes)
+
+    return states(evidence, change, LATER, outputs=False)
+
+
+def shared_neuron(evidence: Evidence) -> Evidence:
+    """At late times the first neuron fires on a second class a little, which leaves the traps as they were at last."""
+    return foreign_on(evidence, slice(1, -1))
+
+
+def inflated(evidence: Evidence, **factors: float) -> Evidence:
+    """Fields of the record multiplied."""
+    return with_record(evidence, **{name: factor * getattr(evidence.record, name) for name, factor in factors.items()})
+
+
+def probabilities_far(evidence: Evidence, factor: float) -> Evidence:
+    drawn = evidence.recorded(DrawnOutputs)
+    K = drawn.outputs.shape[1]
+    return with_record(evidence, probabilities=1.0 / K + factor * (drawn.probabilities - 1.0 / K))
+
+
+def alignments_shifted(evidence: Evidence, shift: float) -> Evidence:
+    B = evidence.recorded(DrawnOutputWeights).B.copy()
+    B[:, 1:] += shift
+    return with_record(evidence, B=B)
+
+
+def sums_turned(evidence: Evidence) -> Evidence:
+    """The combinations of two classes are one and the same."""
+    drawn = evidence.recorded(Combinations)
+    sums, lengths = drawn.sums.copy(), drawn.lengths.copy()
+    sums[:, 1], lengths[:, 1] = sums[:, 0], lengths[:, 0]
+    return with_record(evidence, sums=sums, lengths=lengths)
+
+
+def directions_stretched(evidence: Evidence, *, partly: bool) -> Evidence:
+    """Rows that are no unit vectors: those that fire on a whole class and another, or all others."""
+    w = evidence.recorded(DrawnDirections).w
+    geometry = ClassGeometry.of(evidence.dataset)
+    fires = w @ geometry.X.T > 0.0
+    counts = np.column_stack([fires[:, members].sum(axis=1) for members in geometry.members])
+    both = np.any(counts == geometry.sizes, axis=1) & ((counts > 0).sum(axis=1) > 1)
+    only_full = np.all((counts == 0) | (counts == geometry.sizes), axis=1)
+    chosen = ~both if partly else both & only_full
+    return replace(evidence, record=DrawnDirections(np.where(chosen[:, None], 3.0 * w, w)))
+
+
+def forces_changed(evidence: Evidence, factor: float) -> Evidence:
+    drawn = evidence.recorded(DrawnForces)
+    return with_record(evidence, r=factor * drawn.r)
+
+
+def sideways_backwards(evidence: Evidence) -> Evidence:
+    drawn = evidence.recorded(SidewaysDirections)
+    directions = ClassGeometry.of(evidence.dataset).directions
+    return with_record(evidence, xi=-directions[drawn.classes])
+
+
+def across_shortened(evidence: Evidence) -> Evidence:
+    """The parts across u_c are so short that samples, not probabilities, decide the sign of the trace."""
+    drawn = evidence.recorded(DrawnDifferences)
+    return with_record(evidence, across=tuple(1e-6 * part for part in drawn.across))
+
+
+def gammas_scaled(evidence: Evidence, factor: float) -> Evidence:
+    return with_record(evidence, gammas=factor * evidence.recorded(ClassMargins).gammas)
+
+
+def point_scaled(evidence: Evidence, factor: float, power: float) -> Evidence:
+    """The margin point longer, its multipliers multiplied by a power of the factor."""
+    point = evidence.recorded(ClassMarginPoint)
+    network = point.network.replace(w=factor * point.network.w, v=factor * point.network.v)
+    return with_record(evidence, network=network, multipliers=factor**power * point.multipliers)
+
+
+def multipliers_elsewhere(evidence: Evidence) -> Evidence:
+    return with_record(evidence, multipliers=1.1 * evidence.recorded(ClassMarginPoint).multipliers)
+
+
+def losses_scaled(evidence: Evidence, factor: float) -> Evidence:
+    return with_snapshots(evidence, lambda s: replace(s, loss=factor * s.loss), at=ALL)
+
+
+def later(evidence: Evidence) -> Evidence:
+    """The run at the smaller scale takes a tenth longer than it did."""
+    (smaller,) = evidence.sweep
+    return replace(evidence, sweep=(with_snapshots(smaller, lambda s: replace(s, time=1.1 * s.time), at=ALL),))
+
+
+def outputs_far(evidence: Evidence) -> Evidence:
+    """The recorded outputs are not those of the neurons, but large."""
+    rng = np.random.default_rng(0)
+    return with_snapshots(evidence, lambda s: replace(s, outputs=10.0 * rng.standard_normal(s.outputs.shape)), at=LATER)
+
+
+def partly_on(evidence: Evidence) -> Evidence:
+    """At the last time the first neuron fires on one sample of its class and not on the next."""
+
+    def change(network: Network) -> Network:
+        X, w = evidence.dataset.X, network.w[0]
+        kept, lost = X[np.flatnonzero(X @ w > 0.0)[:2]]
+        turned = kept - 1.001 * (kept @ lost) / (lost @ lost) * lost
+        return first_neuron(network, w=lambda _: np.linalg.norm(w) * turned / np.linalg.norm(turned))
+
+    return states(evidence, change, outputs=False)
+
+
+def longer_positive(evidence: Evidence) -> Evidence:
+    """At every late time the neurons of the positive class are a tenth longer."""
+
+    def change(network: Network) -> Network:
+        factor = np.where(network.a > 0.0, 1.1, 1.0)
+        return network.replace(w=factor[:, None] * network.w, a=factor * network.a)
+
+    return states(evidence, change, LATER, outputs=False)
+
+
+def shifted_sums(evidence: Evidence) -> Evidence:
+    return states(evidence, lambda n: n.replace(v=n.v + 1e-3 * np.linalg.norm(n.v)))
+
+
+FORGERIES: Forgeries = {
+    ("thm1", "collapse"): Forgery(lambda e: inputs_tilted(e), also=("self-dual",)),
+    ("thm1", "orthogonal"): Forgery(shared_neuron, also=("collapse", "self-dual")),
+    ("thm1", "self-dual"): Forgery(one_hot),
+    ("prop1", "separated"): Forgery(nowhere),
+    ("prop1", "one-way"): Forgery(events_twice),
+    ("prop2", "W"): Forgery(class_means),
+    ("prop2", "V"): Forgery(one_hot),
+    ("prop2", "shares"): Forgery(equal_shares),
+    ("prop2", "feasible"): Forgery(lambda e: point_scaled(e, 1.1, 0.0), also=("complementary",)),
+    ("prop2", "complementary"): Forgery(lambda e: point_scaled(e, 1.1, 0.0), also=("feasible",)),
+    ("prop2", "stationary"): Forgery(multipliers_elsewhere),
+    ("lemma1", "near"): Forgery(lambda e: probabilities_far(e, 20.0), also=("half", "sharp")),
+    ("lemma1", "half"): Forgery(lambda e: probabilities_far(e, 2.0), also=("sharp",)),
+    ("lemma1", "sharp"): Forgery(lambda e: probabilities_far(e, 1.05)),
+    ("lemma2", "norm"): Forgery(lambda e: scaled(e, 20.0), also=("growth",)),
+    ("lemma2", "output"): Forgery(lambda e: scaled(e, 1e3), also=("norm", "growth")),
+    ("lemma2", "growth"): Forgery(lambda e: scaled(e, 3.0, 1)),
+    ("lemma3", "error"): Forgery(lambda e: scaled(e, 1e6)),
+    ("lemma3", "sharp"): Forgery(outputs_far, also=("error",)),
+    ("prop3", "in-time"): Forgery(nowhere, also=("own-on",)),
+    ("prop3", "own-on"): Forgery(lambda e: nowhere(e, 20)),
+    ("prop3", "foreign-off"): Forgery(lambda e: foreign_on(e, 20)),
+    ("prop3", "B"): Forgery(lambda e: labels_rotated(e, 20)),
+    ("lemma4", "B"): Forgery(lambda e: labels_rotated(e, 20)),
+    ("lemma4", "A"): Forgery(lambda e: states(e, lambda n: first_neuron(n, w=lambda w: w + 0.3 * np.roll(w, 1)), 39)),
+    ("lemma4", "own-on"): Forgery(nowhere, also=("A",)),
+    ("lemma4", "foreign-off"): Forgery(lambda e: foreign_on(e), also=("A",)),
+    ("lemma5", "pattern"): Forgery(lambda e: foreign_on(e)),
+    ("lemma5", "B"): Forgery(lambda e: labels_rotated(e)),
+    ("lemma6", "spread"): Forgery(lambda e: alignments_shifted(e, -0.01)),
+    ("lemma6", "negative"): Forgery(lambda e: alignments_shifted(e, 0.3), also=("spread",)),
+    ("lemma6", "bounded"): Forgery(lambda e: alignments_shifted(e, -0.6), also=("spread",)),
+    ("lemma7", "within"): Forgery(lambda e: inflated(e, lengths=1.3), also=("between",)),
+    ("lemma7", "between"): Forgery(sums_turned),
+    ("lemma8", "short"): Forgery(sums_turned),
+    ("lemma9", "partly-active"): Forgery(lambda e: directions_stretched(e, partly=True)),
+    ("lemma9", "foreign-active"): Forgery(lambda e: directions_stretched(e, partly=False)),
+    ("lemma10", "least"): Forgery(lambda e: forces_changed(e, -1.5), also=("most",)),
+    ("lemma10", "most"): Forgery(lambda e: forces_changed(e, -1.5), also=("least",)),
+    ("lemma11", "margin"): Forgery(lambda e: gammas_scaled(e, 0.1), also=("sharp",)),
+    ("lemma11", "sharp"): Forgery(lambda e: gammas_scaled(e, 0.9)),
+    ("lemma11", "attained"): Forgery(lambda e: gammas_scaled(e, 1.1)),
+    ("lemma12", "sideways"): Forgery(sideways_backwards),
+    ("lemma13", "driven-back"): Forgery(across_shortened),
+    ("sec4.1", "separated"): Forgery(partly_on, also=("own-on", "W")),
+    ("sec4.1", "own-on"): Forgery(lambda e: nowhere(e, 12)),
+    ("sec4.1", "foreign-off"): Forgery(lambda e: foreign_on(e, 19), also=("own-on",)),
+    ("sec4.1", "W"): Forgery(lambda e: inputs_tilted(e, slice(20, None)), also=("shares",)),
+    ("sec4.1", "shares"): Forgery(longer_positive),
+    ("trap", "own"): Forgery(lambda e: scaled(e, 0.5), also=("foreign",)),
+    ("trap", "foreign"): Forgery(lambda e: foreign_on(e, share=0.5), also=("own",)),
+    ("trap", "B"): Forgery(lambda e: states(e, lambda n: n.replace(v=np.roll(n.v, 1, axis=1)))),
+    ("output-sums", "constant"): Forgery(shifted_sums),
+    ("learning-times", "slope"): Forgery(later),
+    ("growth", "norm"): Forgery(lambda e: scaled(e, 1.1, LATER, outputs=False)),
+    ("growth", "loss"): Forgery(lambda e: losses_scaled(e, 1.1)),
+    ("collapse-limits", "NC1"): Forgery(class_means),
+    ("collapse-limits", "NC1-normalised"): Forgery(lambda e: inputs_tilted(e, share=0.3), also=("NC1", "NC3")),
+    ("collapse-limits", "NC2"): Forgery(shared_neuron, also=("NC1", "NC1-normalised", "NC3")),
+    ("collapse-limits", "NC3"): Forgery(equal_shares),
+}
+
 CASES = (
     TheoremCase(
         "min2025:thm1",
@@ -143,4 +456,4 @@ CASES = (
     ),
 )
 
-test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)

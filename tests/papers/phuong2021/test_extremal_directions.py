@@ -7,11 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    Forgeries,
+    Forgery,
+    rotation,
+    with_record,
+)
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.losses import LogisticLoss
+from reluflow.papers.phuong2021.theorems.extremal_directions import Displacements, ExtremalDirections, StatedExtrema
 from reluflow.papers.phuong2021.theorems.sectors import aggregate, extremal_sector, sector_of, strict_extrema
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
@@ -30,6 +37,38 @@ def leaky(key):
     problem = own_problem(theorem_named(key))
     return replace(problem, network=problem.network.replace(leak=0.2))
 
+
+def stated_direction_turned(evidence: Evidence, index: int) -> Evidence:
+    """The stated maximum or minimum lies elsewhere."""
+    directions = list(evidence.recorded(StatedExtrema).directions)
+    directions[index] = rotation(0.1, evidence.dataset.d) @ directions[index]
+    return with_record(evidence, directions=tuple(directions))
+
+
+def stated_sector_mirrored(evidence: Evidence) -> Evidence:
+    positive, negative = evidence.recorded(StatedExtrema).sectors
+    return with_record(evidence, sectors=(-positive, negative))
+
+
+def directions_off_the_extrema(evidence: Evidence) -> Evidence:
+    vectors = evidence.recorded(ExtremalDirections).vectors
+    return with_record(evidence, vectors=vectors @ rotation(0.1, evidence.dataset.d).T)
+
+
+def steps_beyond_the_boundary(evidence: Evidence) -> Evidence:
+    """Lemma A.2 speaks of steps up to eps_max, after which a sample changes its side."""
+    cases = evidence.recorded(Displacements).cases
+    return with_record(evidence, cases=tuple(replace(case, step=8.0 * case.step) for case in cases))
+
+
+FORGERIES: Forgeries = {
+    ("lemma2", "one-maximum"): Forgery(lambda e: stated_direction_turned(e, 0), also=("ascent",)),
+    ("lemma2", "one-minimum"): Forgery(lambda e: stated_direction_turned(e, 1), also=("ascent",)),
+    ("lemma2", "sectors"): Forgery(stated_sector_mirrored),
+    ("lemma2", "ascent"): Forgery(lambda e: stated_direction_turned(e, 0), also=("one-maximum",)),
+    ("lemmaA.1", "eigen"): Forgery(directions_off_the_extrema),
+    ("lemmaA.2", "expansion"): Forgery(steps_beyond_the_boundary),
+}
 
 CASES = (
     TheoremCase(
@@ -50,7 +89,7 @@ CASES = (
 )
 
 
-test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("name", ["phuong-toy", "phuong-dead-cone", "orthogonally-separable:n=7,d=3,mu=0.1"])

@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forging import with_record
+from forging import (
+    ALL,
+    LATER,
+    Forgeries,
+    Forgery,
+    scaled_neurons,
+    scaled_output_weights,
+    standing_still,
+    with_network,
+    with_networks,
+    with_record,
+    with_snapshots,
+)
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
@@ -34,7 +46,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 THEOREM_1, COROLLARY_1, LARGE_SCALE, LEMMA_C_1 = (
@@ -59,8 +71,77 @@ def tilt_late(evidence):
     """Late networks turned a little, so that they no longer tend to the max-margin vectors."""
     turn = np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
     last = len(evidence.run.snapshots) - 1
-    return with_networks(evidence, lambda k, n: n.rotated(turn) if k == last else n)
+    return with_each_network(evidence, lambda k, n: n.rotated(turn) if k == last else n)
 
+
+def margin_point_scaled(evidence: Evidence, factor: float) -> Evidence:
+    network = evidence.recorded(MarginPoint).network
+    return with_record(evidence, network=network.replace(w=factor * network.w, a=factor * network.a))
+
+
+def margin_point_skewed(evidence: Evidence) -> Evidence:
+    """The positive neurons are longer in w and shorter in a, so that outputs stay and the point is not stationary."""
+    network = evidence.recorded(MarginPoint).network
+    factor = np.where(network.a > 0, 1.1, 1.0)
+    return with_record(evidence, network=network.replace(w=factor[:, None] * network.w, a=network.a / factor))
+
+
+def multipliers_shifted(evidence: Evidence) -> Evidence:
+    return with_record(evidence, multipliers=evidence.recorded(MarginPoint).multipliers + 1.0)
+
+
+def every_neuron_dies(evidence: Evidence) -> Evidence:
+    return replace(evidence, record=Death(1.0, 1.0, is_exact=True))
+
+
+def one_neuron_unbalanced(evidence: Evidence) -> Evidence:
+    """At the last time one positive neuron has twice its output weight, so that neurons share the limit otherwise."""
+
+    def change(network: Network) -> Network:
+        a = network.a.copy()
+        a[np.flatnonzero(a > 0)[0]] *= 2.0
+        return network.replace(a=a)
+
+    return with_networks(evidence, change)
+
+
+def leaky_at_the_end(evidence: Evidence) -> Evidence:
+    """The last state has a leak, which the problem has not."""
+    return with_snapshots(evidence, lambda s: with_network(s, s.network.replace(leak=0.3), evidence.run))
+
+
+NEGATIVE_LONGER = ("W", "a", "u", "z", "growth-minus")
+
+
+def negative_longer(evidence: Evidence) -> Evidence:
+    """At the last time the negative neurons are twice as long as they should be."""
+    return scaled_neurons(evidence, 2.0, sign=-1)
+
+
+def but(*names: str) -> tuple[str, ...]:
+    return tuple(name for name in NEGATIVE_LONGER if name not in names)
+
+
+FORGERIES: Forgeries = {
+    ("sec3.1", "one-way"): Forgery(lambda e: scaled_output_weights(e, -1.0, at=LATER, sign=1)),
+    ("sec3.1", "left-behind"): Forgery(lambda e: standing_still(e, at=slice(3, None)), also=("one-way",)),
+    ("sec3.1", "W"): Forgery(negative_longer),
+    ("thm1", "W"): Forgery(negative_longer, also=but("W")),
+    ("thm1", "a"): Forgery(negative_longer, also=but("a")),
+    ("thm1", "limit"): Forgery(one_neuron_unbalanced),
+    ("thm1", "u"): Forgery(negative_longer, also=but("u")),
+    ("thm1", "z"): Forgery(negative_longer, also=but("z")),
+    ("thm1", "growth-plus"): Forgery(lambda e: scaled_neurons(e, 1.5, at=ALL), also=("growth-minus",)),
+    ("thm1", "growth-minus"): Forgery(lambda e: scaled_neurons(e, 1.5, at=ALL), also=("growth-plus",)),
+    ("thm1", "probability"): Forgery(every_neuron_dies),
+    ("cor1", "function"): Forgery(negative_longer),
+    ("cor1", "limit"): Forgery(leaky_at_the_end, also=("function",)),
+    ("lemmaC.1", "feasible"): Forgery(lambda e: margin_point_scaled(e, 0.99), also=("complementary", "norm")),
+    ("lemmaC.1", "complementary"): Forgery(lambda e: margin_point_scaled(e, 30.0), also=("norm",)),
+    ("lemmaC.1", "stationary"): Forgery(multipliers_shifted),
+    ("lemmaC.1", "certificate"): Forgery(margin_point_skewed, also=("stationary", "norm")),
+    ("lemmaC.1", "norm"): Forgery(lambda e: margin_point_scaled(e, 30.0), also=("complementary",)),
+}
 
 CASES = (
     TheoremCase("phuong2021:thm1", forge=tilt_late, failing="support-spans", inapplicable=few_support_samples),
@@ -78,7 +159,7 @@ CASES = (
 )
 
 
-test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    LATER,
+    Forgeries,
+    Forgery,
+    events_twice,
+    scaled_neurons,
+    scaled_output_weights,
+    scaled_times,
+    turned,
+)
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
@@ -23,7 +33,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 LEMMA_B_1, LEMMA_A_3, LEMMA_A_4 = (theorem_named(f"phuong2021:lemma{name}") for name in ("B.1", "A.3", "A.4"))
@@ -42,29 +52,41 @@ def square_loss():
     return replace(problem, loss=SquareLoss())
 
 
+FORGERIES: Forgeries = {
+    ("lemmaA.3", "output-weight"): Forgery(
+        lambda e: scaled_output_weights(e, 1.05, at=len(e.run.snapshots) // 2, sign=-1)
+    ),
+    ("lemmaA.3", "input-weight"): Forgery(lambda e: turned(e, 0.7)),
+    ("lemmaA.4", "balance"): Forgery(lambda e: scaled_output_weights(e, -1.0, at=LATER, sign=1)),
+    ("lemmaA.4", "rate"): Forgery(lambda e: scaled_times(e, 0.01)),
+    ("lemmaB.1", "stays-active"): Forgery(lambda e: scaled_output_weights(e, -1.0)),
+    ("lemmaB.1", "one-way"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+    ("lemmaB.1", "one-flip"): Forgery(events_twice),
+}
+
 CASES = (
     TheoremCase(
         "phuong2021:lemmaB.1",
-        forge=lambda evidence: with_networks(evidence, lambda k, n: n.replace(w=-n.w if k == 6 else n.w)),
+        forge=lambda evidence: with_each_network(evidence, lambda k, n: n.replace(w=-n.w if k == 6 else n.w)),
         failing="orthogonally-separable",
         inapplicable=overlapping_classes,
     ),
     TheoremCase(
         "phuong2021:lemmaA.3",
-        forge=lambda evidence: with_networks(evidence, lambda k, n: n.replace(w=n.w * (1.0 + 1e-8 * k), a=n.a)),
+        forge=lambda evidence: with_each_network(evidence, lambda k, n: n.replace(w=n.w * (1.0 + 1e-8 * k), a=n.a)),
         failing="general-position",
         inapplicable=parallel_samples,
     ),
     TheoremCase(
         "phuong2021:lemmaA.4",
-        forge=lambda evidence: with_networks(evidence, lambda k, n: n.replace(a=n.a * (1.0 + 1e-6 * k))),
+        forge=lambda evidence: with_each_network(evidence, lambda k, n: n.replace(a=n.a * (1.0 + 1e-6 * k))),
         failing="loss",
         inapplicable=square_loss,
     ),
 )
 
 
-test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 @pytest.mark.parametrize("log_factor", [-14.0, 0.0, 1.5])
@@ -110,5 +132,5 @@ def test_printed_growth_rate_is_too_small():
 
 def test_a_neuron_that_grows_too_fast_is_noticed():
     evidence = gather(LEMMA_A_4, own_problem(LEMMA_A_4))
-    faster = with_networks(evidence, lambda k, n: n.scaled(20.0 * k))
+    faster = with_each_network(evidence, lambda k, n: n.scaled(20.0 * k))
     assert LEMMA_A_4.check(faster).failing_conclusions == ("rate",)

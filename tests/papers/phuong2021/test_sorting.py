@@ -7,6 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import (
+    ALL,
+    Forgeries,
+    Forgery,
+    in_reverse,
+    scaled_neurons,
+    turned,
+)
 from reluflow.data.dataset import Dataset
 from reluflow.papers.phuong2021.theorems.sorting import sorting_time
 from reluflow.theory.check import check, example_problem
@@ -17,7 +25,7 @@ from theorem_cases import (
     TheoremCase,
     contract,
     own_problem,
-    with_networks,
+    with_each_network,
 )
 
 LEMMA_1 = theorem_named("phuong2021:lemma1")
@@ -37,13 +45,19 @@ def flat_support():
 def turn_last(evidence):
     """A neuron leaves its sector in the last snapshot."""
     last = len(evidence.run.snapshots) - 1
-    return with_networks(evidence, lambda k, n: n if k < last else n.replace(w=-n.w))
+    return with_each_network(evidence, lambda k, n: n if k < last else n.replace(w=-n.w))
 
+
+FORGERIES: Forgeries = {
+    ("lemma1", "sorted"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
+    ("lemma1", "dead-stay"): Forgery(lambda e: scaled_neurons(e, 2.0, sign=-1)),
+    ("lemma3", "absorbed"): Forgery(in_reverse),
+}
 
 CASES = (
     TheoremCase(
         "phuong2021:lemma1",
-        forge=lambda evidence: with_networks(evidence, lambda k, n: n.replace(w=np.roll(n.w, 1, axis=0))),
+        forge=lambda evidence: with_each_network(evidence, lambda k, n: n.replace(w=np.roll(n.w, 1, axis=0))),
         failing="balanced",
         inapplicable=lambda: unbalanced(LEMMA_1),
     ),
@@ -51,12 +65,12 @@ CASES = (
 )
 
 
-test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES, FORGERIES)
 
 
 def test_a_dead_neuron_that_moves_is_noticed():
     evidence = gather(LEMMA_1, own_problem(LEMMA_1))
-    drifting = with_networks(evidence, lambda k, n: n.replace(w=n.w * (1.0 + 1e-9 * k), a=n.a * (1.0 + 1e-9 * k)))
+    drifting = with_each_network(evidence, lambda k, n: n.replace(w=n.w * (1.0 + 1e-9 * k), a=n.a * (1.0 + 1e-9 * k)))
     assert LEMMA_1.check(drifting).failing_conclusions == ("dead-stay",)
 
 

@@ -28,23 +28,6 @@ _DIGITISED_INPUTS = (
 )  # fmt: skip
 
 
-def three_points() -> Dataset:
-    """Three points on which a network of any width, trained from a small scale, ends at the least-squares line.
-
-    References
-    ----------
-    Boursier & Flammarion (2024), Sec. 6 and App. B.1, Fig. 2 [boursier2024].
-
-    Examples
-    --------
-    >>> three_points().X[:, 0]
-    array([-0.75 , -0.5  ,  0.125])
-    """
-    return _univariate(
-        (-0.75, -0.5, 0.125), (1.1, 0.1, 0.8), "three-points", "Boursier & Flammarion (2024), App. B.1 [boursier2024]"
-    )
-
-
 def three_point_box(eta: float, rng: np.random.Generator) -> Dataset:
     """Three points drawn uniformly from the box of Assumption 3.
 
@@ -171,6 +154,22 @@ def orthogonal_triple() -> Dataset:
     )
 
 
+def obtuse_pair() -> Dataset:
+    """Two points at an angle of 135 degrees with one label, where extremal vectors lie on hyperplanes.
+
+    References
+    ----------
+    Boursier & Flammarion (2024), Eqs. (17) and (20), Lemmas 11 and 14 [boursier2024]; the coordinates are ours.
+    """
+    return Dataset(
+        [[1.0, 0.0], [-0.7, 0.7]],
+        [1.0, 1.0],
+        task=Task.REGRESSION,
+        name="obtuse-pair",
+        provenance="case for Boursier & Flammarion (2024), Eq. (17) [boursier2024]; the coordinates are ours",
+    )
+
+
 def _univariate(inputs: ArrayLike, labels: ArrayLike, name: str, provenance: str) -> Dataset:
     column = np.asarray(inputs, dtype=np.float64)[:, None]
     return Dataset(column, labels, task=Task.REGRESSION, name=name, provenance=provenance).with_bias()
@@ -189,7 +188,7 @@ def _three_point_box(rng: np.random.Generator, *, eta: float) -> Dataset:
 
 
 DATASETS = (
-    _boursier("three-points", 3, 2, "three points that train to the least-squares line", three_points),
+    _boursier("three-points", 3, 2, "three points that train to the least-squares line", families.three_points),
     _boursier(
         "three-point-box",
         3,
@@ -231,4 +230,5 @@ DATASETS = (
     _boursier("stewart-digitised", 38, 2, "inputs read off the animation, same teacher", stewart_digitised),
     _boursier("one-point", 1, 1, "a neuron at 0 may leave at any time", one_point),
     _boursier("orthogonal-triple", 3, 3, "orthogonal samples, saddles and all", orthogonal_triple),
+    _boursier("obtuse-pair", 2, 2, "two points at an obtuse angle: a maximum of G on a hyperplane", obtuse_pair),
 )

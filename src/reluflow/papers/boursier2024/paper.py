@@ -18,4 +18,4 @@ SETTING = Setting()
 PHASES_SETTING = Setting(width=20)  # of the phases of Theorems 2 and 4
 EXAMPLE = "three-point-box-worst:eta=0.09"
 THREE_POINTS = "three-points"
-RIDGE = "lyu-ridge"
+OBTUSE_PAIR = "obtuse-pair"

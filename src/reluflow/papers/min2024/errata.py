@@ -188,7 +188,7 @@ E8 = Erratum(
 def _stable_rank(*, printed: bool) -> Comparison:
     """The limit of the stable rank on the example in R^3, against 2 or at most 2/(1 + mu)."""
     facts = _facts(load(SPATIAL))
-    limit, bound = stable_rank_limit(facts), 2.0 / (1.0 + facts.pairs.mu)
+    limit, bound = stable_rank_limit(facts.one_class), 2.0 / (1.0 + facts.pairs.mu)
     if printed:
         return equals(limit, 2.0, atol=1e-6, detail=f"the stable rank tends to {limit:.6g}")
     return at_most(limit, bound, detail=f"the stable rank tends to {limit:.6g}, at most {bound:.6g}")

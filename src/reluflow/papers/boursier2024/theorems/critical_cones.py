@@ -12,7 +12,7 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray, SignArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.thresholds import AlignmentConstants
-from reluflow.papers.boursier2024.paper import RIDGE, SETTING, THREE_POINTS
+from reluflow.papers.boursier2024.paper import OBTUSE_PAIR, SETTING, THREE_POINTS
 from reluflow.papers.boursier2024.theorems.alignment_regime import (
     ALIGNMENT_SETTING,
     EPS,
@@ -133,7 +133,7 @@ LEMMA_11 = Theorem(
     parameters=(OUTPUT_DRAWS,),
     record=partial(small_outputs, keep_signs=False),
     setting=SETTING,
-    example=RIDGE,
+    example=OBTUSE_PAIR,
     departs="Held against random outputs that use up the budget, half of them on one sample.",
 )
 
@@ -195,7 +195,7 @@ LEMMA_12 = Theorem(
     parameters=(OUTPUT_DRAWS,),
     record=partial(small_outputs, keep_signs=True),
     setting=SETTING,
-    example=RIDGE,
+    example=OBTUSE_PAIR,
     erratum="E14: a cone with $D_u = 0$ is critical too, so the absence of saddles must include such cones.",
     departs="Held against random outputs that use up the budget.",
 )

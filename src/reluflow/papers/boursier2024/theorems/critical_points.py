@@ -13,7 +13,7 @@ from reluflow.geometry.cones import ActivationCones
 from reluflow.geometry.extremal import ExtremalVectors, Kind
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.papers.boursier2024.assumptions import GENERAL_POSITION, SMOOTH_LOSS
-from reluflow.papers.boursier2024.paper import RIDGE, SETTING, THREE_POINTS
+from reluflow.papers.boursier2024.paper import OBTUSE_PAIR, SETTING, THREE_POINTS
 from reluflow.papers.boursier2024.theorems.alignment_regime import GENERIC_DATA
 from reluflow.papers.boursier2024.theorems.neuron_states import pulls_of, sides_of
 from reluflow.theory.comparison import Comparison, Level, at_most, none_of, nothing
@@ -247,7 +247,7 @@ EQ_17 = Theorem(
     ),
     record=extremal_points,
     setting=SETTING,
-    example=RIDGE,
+    example=OBTUSE_PAIR,
 )
 
 # Eq. (20) -------------------------------------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ EQ_20 = Theorem(
     conclusions=(Conclusion("sign", r"$D_u = \tilde{D}_u - Z_u \eta$", _sign_of_z, Level.EXACT),),
     record=extremal_points,
     setting=SETTING,
-    example=RIDGE,
+    example=OBTUSE_PAIR,
     erratum=r"E6: the paper prints $D_u = \tilde D_u + Z_u \eta$ with $\eta$ in $\mathbb{R}^n$; it is minus, with "
     r"$\eta$ in $\mathbb{R}^{K(u)}$.",
 )
@@ -302,5 +302,5 @@ LEMMA_14 = Theorem(
     ),
     record=extremal_points,
     setting=SETTING,
-    example=RIDGE,
+    example=OBTUSE_PAIR,
 )

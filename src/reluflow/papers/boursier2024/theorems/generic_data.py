@@ -6,6 +6,7 @@ and labels, each moved by a Gaussian step. What the given dataset itself does is
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -135,10 +136,25 @@ LEMMA_3 = Theorem(
 # Lemma 9, Lemma 10 ----------------------------------------------------------------------------------------------------
 
 
-def positive_constants(evidence: Evidence, names: tuple[str, ...]) -> Comparison:
+def _alpha_min(constants: AlignmentConstants) -> float:
+    return constants.alpha_min
+
+
+def _d_min(constants: AlignmentConstants) -> float:
+    return constants.d_min
+
+
+def _delta_0(constants: AlignmentConstants) -> float:
+    return constants.delta_0
+
+
+def positive_constants(
+    evidence: Evidence, constants: Mapping[str, Callable[[AlignmentConstants], float]]
+) -> Comparison:
     """Constants of App. D.1 above 0 on every moved dataset; the slack is the smallest value."""
     require(evidence.facts.has_affordable_cones, "there are too many cones to visit")
-    found = {name: [float(getattr(constants, name)) for constants in _constants_around(evidence)] for name in names}
+    around = _constants_around(evidence)
+    found = {name: [float(constant(each)) for each in around] for name, constant in constants.items()}
     values = [min(each) for each in zip(*found.values(), strict=True)]
     not_positive = sum(value <= 0.0 for value in values)
     smallest = ", ".join(f"{name} >= {min(each):.4g}" for name, each in found.items())
@@ -156,7 +172,7 @@ LEMMA_9 = Theorem(
         Conclusion(
             "positive",
             r"$\alpha_{\min}$ and $D_{\min}$ are positive on every moved dataset",
-            partial(positive_constants, names=("alpha_min", "d_min")),
+            partial(positive_constants, constants={"alpha_min": _alpha_min, "d_min": _d_min}),
         ),
     ),
     constants=_of_this_dataset,
@@ -176,7 +192,7 @@ LEMMA_10 = Theorem(
         Conclusion(
             "positive",
             r"$\delta_0$ is positive on every moved dataset",
-            partial(positive_constants, names=("delta_0",)),
+            partial(positive_constants, constants={"delta_0": _delta_0}),
         ),
     ),
     constants=_of_this_dataset,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeVar
 
 import numpy as np
@@ -18,14 +19,17 @@ from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.theorem import Parameter
 
-PHASES = {
-    "1": ("", "alignment"),
-    "2a": ("alignment", "growth"),
-    "2b": ("growth", "fitting"),
-    "3": ("fitting", "convergence"),
-}
 Found = TypeVar("Found")
 Clause = tuple[str, Callable[[PhaseState], float]]  # fires where the function is at least 0
+
+
+class Phase(StrEnum):
+    """The phases of Appendix F, in order; each begins where the one before it ends."""
+
+    ALIGNMENT = "1"
+    GROWTH = "2a"
+    FITTING = "2b"
+    CONVERGENCE = "3"
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,16 @@ class PhaseClock:
     growth: PhaseEnd
     fitting: PhaseEnd
     convergence: PhaseEnd
+
+    def end_of(self, phase: Phase) -> PhaseEnd:
+        """The end of a phase."""
+        ends = (self.alignment, self.growth, self.fitting, self.convergence)
+        return ends[list(Phase).index(phase)]
+
+    def entry_of(self, phase: Phase) -> int:
+        """The first recorded state of a phase: the first of all, or the one at the end of the phase before."""
+        index = list(Phase).index(phase)
+        return self.end_of(list(Phase)[index - 1]).index if index else 0
 
     def at(self, end: PhaseEnd) -> PhaseState | None:
         """The first recorded state at or after the end of a phase."""
@@ -113,24 +127,24 @@ def phase_clock(evidence: Evidence) -> PhaseClock:
     return PhaseClock(states, log_lambda, alignment, growth, fitting, convergence)
 
 
-def states_in(evidence: Evidence, phase: str) -> tuple[PhaseState, ...]:
-    """States recorded in Phase 1, 2a, 2b or 3, the first at its entry; the rest of the run where it does not end."""
-    clock, (begin, end) = phase_clock(evidence), PHASES[phase]
-    first, last = getattr(clock, begin).index if begin else 0, getattr(clock, end).time
-    return tuple(s for s in clock.states[first:] if s.time <= last)
+def states_in(evidence: Evidence, phase: Phase) -> tuple[PhaseState, ...]:
+    """States recorded in a phase, the first at its entry; the rest of the run where it does not end."""
+    clock = phase_clock(evidence)
+    last = clock.end_of(phase).time
+    return tuple(s for s in clock.states[clock.entry_of(phase) :] if s.time <= last)
 
 
 def in_phase(
-    phase: str, *, at_least: int = 1
+    phase: Phase, *, at_least: int = 1
 ) -> Callable[[Callable[[Evidence, tuple[PhaseState, ...]], Found]], Callable[[Evidence], Found]]:
     """The decorated measure on the states of a phase; undecided where there are none, or fewer than two."""
     what = f"{'two states' if at_least == 2 else 'states'} of Phase {phase}"
     return requires(lambda evidence: states_in(evidence, phase), what, at_least=at_least)
 
 
-def ends_by(evidence: Evidence, phase: str, name: str, clause: str) -> Comparison:
-    """The phase that ends at this end of the clock ended through this clause."""
-    end = getattr(phase_clock(evidence), name)
+def ends_by(evidence: Evidence, phase: Phase, clause: str) -> Comparison:
+    """The phase ended through this clause."""
+    end = phase_clock(evidence).end_of(phase)
     words = f"Phase {phase} ended at {end.time:.6g} by {end.clause or 'nothing'!r}"
     return all_of([(end.clause == clause, words)], detail=words)
 

@@ -81,7 +81,7 @@ def planar_columns(starts: Sequence[BalancedNeuron]) -> tuple[NeuronColumns, Neu
     if not starts or len({(start.q, start.teacher_magnitude) for start in starts}) != 1:
         raise InvalidInputError("`starts` must hold at least one neuron, all with the same `q` and teacher.")
     target, q = starts[0].teacher_magnitude, starts[0].q
-    magnitude, psi = (np.array([getattr(start, name) for start in starts]) for name in ("magnitude", "psi"))
+    magnitude, psi = np.array([start.magnitude for start in starts]), np.array([start.psi for start in starts])
     w = magnitude * np.stack([np.tanh(psi), 1.0 / np.cosh(psi)])  # cos(gap) = tanh(psi), sin(gap) = 1/cosh(psi)
     columns = NeuronColumns(w, np.tile(magnitude, (q, 1)))
     return columns, NeuronParameters([target, 0.0], np.full(q, target))

@@ -100,15 +100,14 @@ def _only_refraction(evidence: Evidence) -> Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class SignedProducts:
-    """<z_i, z_j> of z = y x, shape (n, n): none is negative on orthogonally separable data."""
+class SignedSamples:
+    """z = y x, shape (n, d): no <z_i, z_j> is negative on orthogonally separable data."""
 
-    gram: FloatArray
+    z: FloatArray
 
 
-def _signed_products(evidence: Evidence) -> SignedProducts:
-    z = evidence.dataset.y[:, None] * evidence.dataset.X
-    return SignedProducts(z @ z.T)
+def _signed_samples(evidence: Evidence) -> SignedSamples:
+    return SignedSamples(evidence.dataset.y[:, None] * evidence.dataset.X)
 
 
 def _normal_speeds(evidence: Evidence) -> Values:
@@ -117,7 +116,8 @@ def _normal_speeds(evidence: Evidence) -> Values:
     With z = y x the speed is a_k^2 y_i-signed sum_j eta_j g_j <z_i, z_j>, least where every eta is the leak or 1.
     """
     X, y, leak = evidence.dataset.X, evidence.dataset.y, evidence.leak
-    gram = evidence.recorded(SignedProducts).gram
+    z = evidence.recorded(SignedSamples).z
+    gram = z @ z.T
     least = np.where(gram > 0.0, leak * gram, gram)  # the slope that helps least
     for snapshot in evidence.run.snapshots:
         pulls = np.abs(evidence.loss.forces(snapshot.outputs, y))
@@ -156,7 +156,7 @@ APP_I_2 = Theorem(
     ),
     parameters=(STRETCH,),
     plan=_plan,
-    record=_signed_products,
+    record=_signed_samples,
     setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=12),
     example="lyu-counterexample-sharp",
     erratum=r"E19: $\operatorname{sgn} a_k$ is constant because the neurons are balanced (Cor. B.18), so only "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.certificates.kkt import KKTCertificate, kkt_certificate, normalized_margin
+from reluflow.certificates.kkt import KKTCertificate, kkt_certificate, normalized, normalized_margin
 from reluflow.certificates.limits.certified_limit import LimitIdentified
 from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.dynamics.stopping import FirstOf, Stationary
@@ -252,9 +253,21 @@ IS_KKT = Hypothesis(
 )
 
 
+@dataclass(frozen=True, eq=False)
+class DirectionAndMultipliers:
+    """The direction of the limit and its multipliers lambda, in the scale of theta / sqrt(q_min)."""
+
+    network: Network
+    multipliers: FloatArray
+
+
+def _direction_and_multipliers(evidence: Evidence) -> DirectionAndMultipliers:
+    return DirectionAndMultipliers(limit_of(evidence).network, _kkt(evidence).multipliers)
+
+
 def _balance_allowed(evidence: Evidence) -> float:
     """For ||a_k| - |w_k|| over the largest neuron: a residual e relative to |theta| allows sqrt(m) e."""
-    return float(np.sqrt(evidence.network.num_neurons)) * evidence.recorded(KKTCertificate).residual
+    return float(np.sqrt(evidence.network.num_neurons)) * _limit_residual(evidence)
 
 
 def _run_is_less_unbalanced(evidence: Evidence) -> Comparison:
@@ -265,12 +278,14 @@ def _run_is_less_unbalanced(evidence: Evidence) -> Comparison:
 
 def _balance(evidence: Evidence) -> float:
     """max_k ||a_k| - |w_k|| / max_k |(w_k, a_k)| of the limit."""
-    return evidence.recorded(KKTCertificate).balance
+    w, a, size = normalized(evidence.recorded(DirectionAndMultipliers).network)
+    return float(np.max(np.abs(np.abs(a) - np.linalg.norm(w, axis=1))) / np.max(size))
 
 
 def _multiplier_sum_error(evidence: Evidence) -> float:
     """|2 gamma sum_i lambda_i - 1| of the limit."""
-    return evidence.recorded(KKTCertificate).multiplier_sum_error
+    limit = evidence.recorded(DirectionAndMultipliers)
+    return abs(2.0 * normalized_margin(limit.network, evidence.dataset) * float(limit.multipliers.sum()) - 1.0)
 
 
 LEMMA_B_9 = Theorem(
@@ -300,7 +315,7 @@ LEMMA_B_9 = Theorem(
         ),
     ),
     plan=until_limit,
-    record=_kkt,
+    record=_direction_and_multipliers,
     setting=SETTING,
     example=EXAMPLE,
 )

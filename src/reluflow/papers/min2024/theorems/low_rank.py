@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.certificates.one_class import OneClassVectors
 from reluflow.papers.min2024.paper import SETTING, SPATIAL
 from reluflow.papers.min2024.theorems.class_groups import dead_neurons, groups
 from reluflow.papers.min2024.theorems.constants import (
@@ -36,7 +36,6 @@ from reluflow.theory.comparison import (
 )
 from reluflow.theory.elsewhere import part
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.measures import AtLeast, AtMost, Constants, ScaledDownTo
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
@@ -218,9 +217,8 @@ EQ_43 = part("min2024:eq43", "Eq. (43)", APP_D_3, "the conclusion eq43 of Append
 # The limit of the stable rank -----------------------------------------------------------------------------------------
 
 
-def stable_rank_limit(facts: DatasetFacts) -> float:
+def stable_rank_limit(vectors: OneClassVectors) -> float:
     """The limit of the stable rank: 2(p + q)/(p + q + sqrt((p - q)^2 + 4 p q c^2)), p, q = 1/margin of each class."""
-    vectors = facts.one_class
     if vectors.positive is None or vectors.negative is None:
         return 1.0
     p, q = vectors.positive.norm, vectors.negative.norm
@@ -230,26 +228,24 @@ def stable_rank_limit(facts: DatasetFacts) -> float:
 
 def _stable_rank_predictions(evidence: Evidence) -> Constants:
     bound = 2.0 / (1.0 + data_constants(evidence).mu)
-    return {"stable_rank_limit": stable_rank_limit(evidence.facts), "stable_rank_bound": bound}
+    return {"stable_rank_limit": stable_rank_limit(evidence.facts.one_class), "stable_rank_bound": bound}
 
 
 def _late_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(landmarks(evidence).last_fitted + math.exp(log_time) for log_time in LATE_LOG_TIMES))
 
 
-@dataclass(frozen=True)
-class PredictedRank:
-    """The limit of the stable rank that the max-margin directions of the classes give."""
-
-    limit: float
-
-
-def _predicted_rank(evidence: Evidence) -> PredictedRank:
-    return PredictedRank(stable_rank_limit(evidence.facts))
+def _class_vectors(evidence: Evidence) -> OneClassVectors:
+    """The max-margin direction of each class, which gives the limit."""
+    return evidence.facts.one_class
 
 
 def _limit_below_bound(evidence: Evidence) -> Comparison:
-    return at_most(evidence.recorded(PredictedRank).limit, 2.0 / (1.0 + data_constants(evidence).mu), allowance=1e-12)
+    return at_most(
+        stable_rank_limit(evidence.recorded(OneClassVectors)),
+        2.0 / (1.0 + data_constants(evidence).mu),
+        allowance=1e-12,
+    )
 
 
 def _approach(evidence: Evidence) -> Comparison:
@@ -258,7 +254,7 @@ def _approach(evidence: Evidence) -> Comparison:
     A neuron's part off the span of the support samples of its class is frozen once the class is fitted, while |w| grows
     like sqrt(log t): where there is such a part the gap falls like 1/sqrt(log t), elsewhere like 1/log t.
     """
-    limit = evidence.recorded(PredictedRank).limit
+    limit = stable_rank_limit(evidence.recorded(OneClassVectors))
     late = [moment for moment in moments(evidence) if moment.time > math.exp(LATE_LOG_TIMES[1])]
     require(len(late) >= 3, "three snapshots after $t = e^7$")
     gaps = np.array([abs(stable_rank(moment.network.w) - limit) for moment in late])
@@ -288,7 +284,7 @@ STABLE_RANK = Theorem(
     ),
     predictions=_stable_rank_predictions,
     plan=_late_plan,
-    record=_predicted_rank,
+    record=_class_vectors,
     setting=SETTING,
     example=SPATIAL,
     erratum="E9: printed as a limit equal to 2.",

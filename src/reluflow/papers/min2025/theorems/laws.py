@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.losses.coupled import margins_of_outputs
 from reluflow.papers.min2025.class_geometry import force_length
-from reluflow.papers.min2025.collapse import collapse_metrics, limit_metrics
+from reluflow.papers.min2025.collapse import CollapseMetrics, collapse_metrics, limit_metrics
 from reluflow.papers.min2025.paper import EXAMPLE, SETTING
 from reluflow.papers.min2025.theorems.max_margin import (
     FAST,
@@ -90,19 +92,21 @@ GROWTH = Theorem(
 # Collapse metrics -----------------------------------------------------------------------------------------------------
 
 
-def _metric(evidence: Evidence, name: str, powers: tuple[float, ...]) -> float:
+def _distance_from_limit(
+    evidence: Evidence, metric: Callable[[CollapseMetrics], float], powers: tuple[float, ...]
+) -> float:
+    """How far the metric of late networks, extrapolated, is from its closed form."""
     snapshots = late(evidence)
-    values = [np.array([getattr(collapse_metrics(s.network, geometry(evidence)), name)]) for s in snapshots]
-    limit = float(getattr(limit_metrics(geometry(evidence)), name))
-    return abs(float(extrapolated(snapshots, values, powers)[0]) - limit)
+    values = [np.array([metric(collapse_metrics(s.network, geometry(evidence)))]) for s in snapshots]
+    return abs(float(extrapolated(snapshots, values, powers)[0]) - metric(limit_metrics(geometry(evidence))))
 
 
 def _nc1(evidence: Evidence) -> float:
-    return _metric(evidence, "within", SLOW)
+    return _distance_from_limit(evidence, lambda metrics: metrics.within, SLOW)
 
 
 def _nc1_normalised(evidence: Evidence) -> float:
-    return _metric(evidence, "within_normalised", (1.0, 1.5))
+    return _distance_from_limit(evidence, lambda metrics: metrics.within_normalised, (1.0, 1.5))
 
 
 def _nc2(evidence: Evidence) -> Values:
@@ -110,7 +114,7 @@ def _nc2(evidence: Evidence) -> Values:
 
 
 def _nc3(evidence: Evidence) -> float:
-    return _metric(evidence, "self_dual", FAST)
+    return _distance_from_limit(evidence, lambda metrics: metrics.self_dual, FAST)
 
 
 def _limits(evidence: Evidence) -> dict[str, float]:

@@ -6,6 +6,7 @@ extrapolated to log t = infinity, and the limit itself is held against the KKT c
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,7 +48,7 @@ def late_plan(evidence: Evidence) -> FlowPlan:
 def late(evidence: Evidence) -> list[Snapshot]:
     """The snapshots after log t = 1, and after a thirteenth of the last log t."""
     last = max((s.time for s in evidence.run.snapshots), default=1.0)
-    return [s for s in evidence.run.snapshots if s.time > np.e and np.log(s.time) > np.log(last) / 13.0]
+    return [s for s in evidence.run.snapshots if s.time > math.e and np.log(s.time) > np.log(last) / 13.0]
 
 
 def extrapolated(snapshots: list[Snapshot], values: list[FloatArray], powers: tuple[float, ...]) -> FloatArray:

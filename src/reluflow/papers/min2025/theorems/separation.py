@@ -20,20 +20,21 @@ from reluflow.theory.measures import AtLeast, AtMost, Quantities, ScaledDownTo
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 
 ROUNDING = 1e-9  # of an alignment along a run
+Start = Callable[[Alignments], FloatArray]  # the margin of a start, shape (m, K), as `Alignments.semi_local_start`
 
 
 @computed_once
-def _groups(evidence: Evidence, start: str) -> IntArray:
-    """N_c: the class that each neuron starts for, by a start of `Alignments`; DEAD where there is none."""
-    margins = getattr(alignments(evidence), start)()
+def _groups(evidence: Evidence, start: Start) -> IntArray:
+    """N_c: the class that each neuron starts for, by this start; DEAD where there is none."""
+    margins = start(alignments(evidence))
     return np.where(margins.max(axis=1) > 0.0, np.argmax(margins, axis=1), DEAD)
 
 
-def _meets(start: str) -> Callable[[Evidence], Comparison]:
+def _meets(start: Start) -> Callable[[Evidence], Comparison]:
     """Whether every neuron meets the start, and every class has one."""
 
     def judge(evidence: Evidence) -> Comparison:
-        margins = getattr(alignments(evidence), start)()
+        margins = start(alignments(evidence))
         least = float(margins.max(axis=1).min())
         empty = set(range(evidence.problem.num_outputs)) - set(np.argmax(margins, axis=1).tolist())
         words = f"least margin of a neuron {least:.6g}"
@@ -46,17 +47,17 @@ def _meets(start: str) -> Callable[[Evidence], Comparison]:
 
 def meets_semi_local_start(evidence: Evidence) -> Comparison:
     """Repair (b) of Assumption 4."""
-    return _meets("semi_local_start")(evidence)
+    return _meets(Alignments.semi_local_start)(evidence)
 
 
 def meets_exclusive_start(evidence: Evidence) -> Comparison:
     """Repair (a) of Assumption 4."""
-    return _meets("exclusive_start")(evidence)
+    return _meets(Alignments.exclusive_start)(evidence)
 
 
 def meets_printed_start(evidence: Evidence) -> Comparison:
     """Assumption 4 as printed, (18): it does not suffice (errata E1 to E3)."""
-    return _meets("printed_start")(evidence)
+    return _meets(Alignments.printed_start)(evidence)
 
 
 SEMI_LOCAL = Hypothesis(
@@ -79,7 +80,7 @@ def _active_history(evidence: Evidence) -> FloatArray:
     return np.array([alignments(evidence, s.network).fires for s in evidence.run.snapshots], dtype=float)
 
 
-def _changes(evidence: Evidence, start: str, *, own: bool) -> Comparison:
+def _changes(evidence: Evidence, start: Start, *, own: bool) -> Comparison:
     """Own samples that switch off, or foreign ones that switch on, between recorded times."""
     mine = geometry(evidence).labels[None, :] == _groups(evidence, start)[:, None]
     steps = np.diff(_active_history(evidence), axis=0)
@@ -98,15 +99,15 @@ def _crossed_twice(evidence: Evidence) -> Comparison:
 
 def own_stay_of_semi_local(evidence: Evidence) -> Comparison:
     """Own samples that switch off."""
-    return _changes(evidence, "semi_local_start", own=True)
+    return _changes(evidence, Alignments.semi_local_start, own=True)
 
 
 def foreign_stay_of_semi_local(evidence: Evidence) -> Comparison:
     """Foreign samples that switch on."""
-    return _changes(evidence, "semi_local_start", own=False)
+    return _changes(evidence, Alignments.semi_local_start, own=False)
 
 
-def _unseparated(evidence: Evidence, start: str, snapshot: Snapshot) -> Comparison:
+def _unseparated(evidence: Evidence, start: Start, snapshot: Snapshot) -> Comparison:
     """Neurons that do not fire on exactly their class at a time."""
     groups = _groups(evidence, start)
     wrong = int(np.sum(alignments(evidence, snapshot.network).full_classes != groups))
@@ -115,18 +116,18 @@ def _unseparated(evidence: Evidence, start: str, snapshot: Snapshot) -> Comparis
 
 def separated_at_the_end(evidence: Evidence) -> Comparison:
     """Neurons of the semi-local start that do not fire on exactly their class at the last time."""
-    return _unseparated(evidence, "semi_local_start", evidence.run.snapshots[-1])
+    return _unseparated(evidence, Alignments.semi_local_start, evidence.run.snapshots[-1])
 
 
 def _rising(evidence: Evidence) -> Values:
     """Rises of A_c, of the class each neuron started for, between recorded times, relative to |S_c|."""
-    groups = _groups(evidence, "semi_local_start")
+    groups = _groups(evidence, Alignments.semi_local_start)
     rows, lengths = np.arange(groups.size), np.linalg.norm(geometry(evidence).sums, axis=1)
     found = np.array([alignments(evidence, s.network).A[rows, groups] for s in evidence.run.snapshots])
     return [np.diff(found, axis=0) / lengths[groups]]
 
 
-def _b_bound(evidence: Evidence, start: str, cap: float) -> Values:
+def _b_bound(evidence: Evidence, start: Start, cap: float) -> Values:
     """B_c less min(B_c(0), cap) at every recorded time."""
     groups = _groups(evidence, start)
     first = alignments(evidence).own_B(groups)
@@ -136,11 +137,11 @@ def _b_bound(evidence: Evidence, start: str, cap: float) -> Values:
 
 def _b_semi_local(evidence: Evidence) -> Values:
     K = evidence.problem.num_outputs
-    return _b_bound(evidence, "semi_local_start", float(np.sqrt((K - 2.0) / (K - 1.0))))
+    return _b_bound(evidence, Alignments.semi_local_start, float(np.sqrt((K - 2.0) / (K - 1.0))))
 
 
 def _b_exclusive(evidence: Evidence) -> Values:
-    return _b_bound(evidence, "exclusive_start", lasting_threshold(evidence.problem.num_outputs))
+    return _b_bound(evidence, Alignments.exclusive_start, lasting_threshold(evidence.problem.num_outputs))
 
 
 def _until(evidence: Evidence) -> float:
@@ -223,7 +224,7 @@ PROP_1 = Theorem(
 def separation_time(evidence: Evidence) -> float:
     """T*_fr: artanh(sqrt(1-mu_s^2)) (H_{n_c-1} - H_{a-1})/(kappa b sqrt(mu_s) X_min), the largest over neurons."""
     found, classes = alignments(evidence), geometry(evidence)
-    groups, worst = _groups(evidence, "exclusive_start"), 0.0
+    groups, worst = _groups(evidence, Alignments.exclusive_start), 0.0
     K, mu_s = classes.num_classes, classes.mu_s
     first = found.own_B(groups)
     for j, c in enumerate(groups):
@@ -241,7 +242,7 @@ def _log_scale_of_prop_3(evidence: Evidence) -> float:
     """log of the eps for which 2 T*_fr is enough time: the two conditions of the repaired Proposition 3."""
     classes, m = geometry(evidence), evidence.network.num_neurons
     K, mu_s = classes.num_classes, classes.mu_s
-    b = float(np.nanmin(alignments(evidence).own_B(_groups(evidence, "exclusive_start")), initial=1.0))
+    b = float(np.nanmin(alignments(evidence).own_B(_groups(evidence, Alignments.exclusive_start)), initial=1.0))
     low = np.log(force_length(K) * max(min(b, lasting_threshold(K)), 1e-9) * max(mu_s, 1e-300) ** 1.5)
     low -= 0.5 * np.log(m) + np.log(largest_length(evidence)) + 2.0 * np.log(max(largest_row(evidence), 1.0))
     late = -0.5 * np.log(m) - 8.0 * evidence.dataset.n * largest_length(evidence) * separation_time(evidence)
@@ -260,17 +261,17 @@ def exclusive_plan(evidence: Evidence) -> FlowPlan:
 
 def own_stay_of_exclusive(evidence: Evidence) -> Comparison:
     """Own samples that switch off."""
-    return _changes(evidence, "exclusive_start", own=True)
+    return _changes(evidence, Alignments.exclusive_start, own=True)
 
 
 def foreign_stay_of_exclusive(evidence: Evidence) -> Comparison:
     """Foreign samples that switch on."""
-    return _changes(evidence, "exclusive_start", own=False)
+    return _changes(evidence, Alignments.exclusive_start, own=False)
 
 
 def separated_in_time(evidence: Evidence) -> Comparison:
     """Neurons that do not fire on exactly their class at 2 T*_fr."""
-    return _unseparated(evidence, "exclusive_start", evidence.run.snapshots[-1])
+    return _unseparated(evidence, Alignments.exclusive_start, evidence.run.snapshots[-1])
 
 
 PROP_3 = Theorem(
