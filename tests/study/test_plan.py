@@ -142,7 +142,7 @@ def test_a_refusal_is_a_sentence_here_and_there():
 
 
 def test_a_loss_may_be_named():
-    found = study(load("three-points"), "square", width=5, seeds=0, theorems=())
+    found = study(load("three-points"), loss="square", width=5, seeds=0, theorems=())
     assert isinstance(found.loss, SquareLoss)
     assert np.isfinite(found.flow.trajectory.loss)
 

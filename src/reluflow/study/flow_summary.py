@@ -13,7 +13,7 @@ from reluflow.after_run import Stage
 from reluflow.arrays import FloatArray
 from reluflow.certificates.limits.certified_limit import CertifiedLimit
 from reluflow.certificates.limits.levelling import end_of_training
-from reluflow.certificates.limits.undecided import limit_or_undecided
+from reluflow.certificates.limits.undecided import limit_or_undecided, undecided
 from reluflow.compilation.clock import computing_time
 from reluflow.dynamics.flow_choice import MOST_STEPS, ChosenFlow, FlowSolver, choose_flow
 from reluflow.dynamics.keep import Keep
@@ -121,7 +121,7 @@ def follow_flow(
     Raises
     ------
     FlowInterrupted
-        On Ctrl-C while the exact flow runs; it holds the run up to then.
+        On Ctrl-C while the exact flow runs or is certified; it holds the run up to then.
     """
     began = time.monotonic()
     allowed = max_steps
@@ -142,7 +142,8 @@ def follow_flow(
         )
     except TrainingInterrupted as interrupt:
         cut = interrupt.trajectory
-        told = FlowSummary(cut, (*cut.frames, cut.end), limit_or_undecided(cut), allowed, time.monotonic() - began)
+        limit = limit_or_undecided(cut, is_left_by_interruption=True)
+        told = FlowSummary(cut, (*cut.frames, cut.end), limit, allowed, time.monotonic() - began)
         raise FlowInterrupted(told) from interrupt
     descent = None
     if fallback and trajectory.outcome.is_spent and _descent_helps(trajectory.problem, trajectory.predictions):
@@ -164,10 +165,17 @@ def follow_flow(
             between += _at_phase_ends(trajectory, descent)
     between = [frame for frame in between if frame.log_time < trajectory.end.log_time]
     frames = (*sorted(between, key=lambda frame: frame.log_time), trajectory.end)
-    limit = limit_or_undecided(trajectory)
+    interruption: KeyboardInterrupt | None = None
+    try:
+        limit = limit_or_undecided(trajectory)
+    except KeyboardInterrupt as interrupt:
+        interruption, limit = interrupt, undecided(trajectory, "certifying the end of the run was interrupted.")
     if descent is not None:
         limit = replace(limit, is_proof=False, reason=f"The run is {descent}. {limit.reason}")
-    return FlowSummary(trajectory, frames, limit, allowed, time.monotonic() - began, descent)
+    told = FlowSummary(trajectory, frames, limit, allowed, time.monotonic() - began, descent)
+    if interruption is not None:
+        raise FlowInterrupted(told) from interruption
+    return told
 
 
 @dataclass(frozen=True)
