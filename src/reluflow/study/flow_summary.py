@@ -14,7 +14,6 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.limits.certified_limit import CertifiedLimit
 from reluflow.certificates.limits.levelling import end_of_training
 from reluflow.certificates.limits.undecided import limit_or_undecided, undecided
-from reluflow.compilation.clock import computing_time
 from reluflow.dynamics.flow_choice import MOST_STEPS, ChosenFlow, FlowSolver, choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
@@ -23,7 +22,9 @@ from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Check
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
-from reluflow.study.descent_continuation import DescentPart, descend_from
+from reluflow.network import Network
+from reluflow.processor_time import ProcessorTime
+from reluflow.study.descent_continuation import DescentPart, descend_from, stable_step
 
 MAX_FRAMES = 80
 # What a step costs, roughly, on one core: the same numbers on every machine, so that a study is reproducible.
@@ -146,9 +147,12 @@ def follow_flow(
         told = FlowSummary(cut, (*cut.frames, cut.end), limit, allowed, time.monotonic() - began)
         raise FlowInterrupted(told) from interrupt
     descent = None
-    if fallback and trajectory.outcome.is_spent and _descent_helps(trajectory.problem, trajectory.predictions):
-        work = problem.dataset.X.size * problem.network.num_neurons
-        most = min(max(100, int(DESCENT_WORK / work)), MOST_ITERATIONS)
+    if (
+        fallback
+        and trajectory.outcome.is_spent
+        and _descent_helps(problem, trajectory.network, trajectory.predictions, trajectory.time)
+    ):
+        most = _affordable_iterations(problem)
         with Stage("Going on by descent"), suppress(InvalidInputError):
             # refused at a scale or a time beyond the range of a double; in any case the flow stands alone
             trajectory, descent = descend_from(
@@ -180,7 +184,7 @@ def follow_flow(
 
 @dataclass(frozen=True)
 class TimeLeftForDescent(AbstractStoppingRule):
-    """A rule that also ends the flow after some seconds where descent has a chance to go on from there."""
+    """A rule that also ends the flow after some seconds, of processor time, where descent would get on faster."""
 
     rule: AbstractStoppingRule
     seconds: float
@@ -190,23 +194,38 @@ class TimeLeftForDescent(AbstractStoppingRule):
         return self.rule.time_limit
 
     def start(self) -> Check:
-        own, end = self.rule.start(), computing_time() + self.seconds
+        own, allowed = self.rule.start(), ProcessorTime(self.seconds)
 
         def check(run: AbstractRun) -> Outcome | None:
             outcome = own(run)
-            if outcome is not None or computing_time() < end:
+            if outcome is not None or not allowed.is_spent:
                 return outcome
-            helps = run.log_time < LATEST_DESCENT and _descent_helps(run.problem, run.outputs())
+            helps = run.log_time < LATEST_DESCENT and _descent_helps(
+                run.problem, run.network(), run.outputs(), run.time
+            )
             return Outcome.MAX_SECONDS if helps else None
 
         return check
 
 
-def _descent_helps(problem: TrainingProblem, outputs: FloatArray) -> bool:
-    """Whether descent has anything to do: a classifier that is right on every sample only grows, like log t."""
+def _descent_helps(problem: TrainingProblem, network: Network, outputs: FloatArray, flow_time: float) -> bool:
+    """Whether descent has anything to do, and would at least double the time that the flow has come to.
+
+    A classifier that is right on every sample only grows, like log t. Where walls are few the steps of the flow grow
+    with t, and those of descent do not: beyond some time descent only falls behind.
+    """
     if not problem.is_plain:  # the step sizes of the descent that goes on are worked out for those
         return False
-    return not problem.loss.is_classification or bool(np.any(outputs * problem.dataset.y <= 0.0))
+    if problem.loss.is_classification and not np.any(outputs * problem.dataset.y <= 0.0):
+        return False
+    step = stable_step(replace(problem, network=network))
+    return _affordable_iterations(problem) * step >= flow_time
+
+
+def _affordable_iterations(problem: TrainingProblem) -> int:
+    """Iterations of descent that take some seconds, whatever the size of the problem."""
+    work = problem.dataset.X.size * problem.network.num_neurons
+    return min(max(100, int(DESCENT_WORK / work)), MOST_ITERATIONS)
 
 
 def affordable_steps(problem: TrainingProblem) -> int:
