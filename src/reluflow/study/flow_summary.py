@@ -102,6 +102,7 @@ def follow_flow(
     at_phase_ends: bool = True,
     fallback: bool = True,
     on_step: Callable[[AbstractRun], None] | None = None,
+    on_run: Callable[[FlowSummary], None] | None = None,
 ) -> FlowSummary:
     """Run the flow to its limit, or until it may cost no more, and from there descent; and keep frames.
 
@@ -118,6 +119,8 @@ def follow_flow(
         Whether gradient descent goes on where the flow may cost no more.
     on_step
         Called after every step.
+    on_run
+        Called when the run is over, before its end is certified, with the summary that says so.
 
     Raises
     ------
@@ -143,9 +146,11 @@ def follow_flow(
         )
     except TrainingInterrupted as interrupt:
         cut = interrupt.trajectory
+        told = FlowSummary(cut, (*cut.frames, cut.end), _not_certified(cut), allowed, time.monotonic() - began)
+        if on_run is not None:
+            on_run(told)
         limit = limit_or_undecided(cut, is_left_by_interruption=True)
-        told = FlowSummary(cut, (*cut.frames, cut.end), limit, allowed, time.monotonic() - began)
-        raise FlowInterrupted(told) from interrupt
+        raise FlowInterrupted(replace(told, limit=limit)) from interrupt
     descent = None
     if (
         fallback
@@ -169,17 +174,20 @@ def follow_flow(
             between += _at_phase_ends(trajectory, descent)
     between = [frame for frame in between if frame.log_time < trajectory.end.log_time]
     frames = (*sorted(between, key=lambda frame: frame.log_time), trajectory.end)
-    interruption: KeyboardInterrupt | None = None
+    told = FlowSummary(trajectory, frames, _not_certified(trajectory), allowed, time.monotonic() - began, descent)
+    if on_run is not None:
+        on_run(told)
     try:
         limit = limit_or_undecided(trajectory)
     except KeyboardInterrupt as interrupt:
-        interruption, limit = interrupt, undecided(trajectory, "certifying the end of the run was interrupted.")
+        raise FlowInterrupted(told) from interrupt
     if descent is not None:
         limit = replace(limit, is_proof=False, reason=f"The run is {descent}. {limit.reason}")
-    told = FlowSummary(trajectory, frames, limit, allowed, time.monotonic() - began, descent)
-    if interruption is not None:
-        raise FlowInterrupted(told) from interruption
-    return told
+    return replace(told, limit=limit, seconds=time.monotonic() - began)
+
+
+def _not_certified(trajectory: Trajectory) -> CertifiedLimit:
+    return undecided(trajectory, "certifying the end of the run was not finished.")
 
 
 @dataclass(frozen=True)
