@@ -20,11 +20,12 @@ from reluflow.data.registry import load
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import TrainingInterrupted
 from reluflow.experiment import Experiment
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network, balanced_initialization
 from reluflow.study.task import StudyTask
-from reluflow.study.whole_study import study
+from reluflow.study.whole_study import StudyInterrupted, study
 from reluflow.study.workers import ProcessWorkers, SerialWorkers
 from reluflow.sweep.measures import as_measures
 from reluflow.sweep.worker import compute
@@ -41,14 +42,18 @@ def broken(*given, **more):
     raise ZeroDivisionError("made for the test")
 
 
-def make_fail(monkeypatch, place):
+def interrupted(*given, **more):
+    raise KeyboardInterrupt
+
+
+def make_fail(monkeypatch, place, how=broken):
     """Make the function or method at `module:name` raise."""
     module, _, path = place.partition(":")
     *owners, name = path.split(".")
     owner = importlib.import_module(module)
     for part in owners:
         owner = getattr(owner, part)
-    monkeypatch.setattr(owner, name, broken)
+    monkeypatch.setattr(owner, name, how)
 
 
 @pytest.fixture
@@ -118,6 +123,59 @@ def test_an_interruption_comes_through(error):
 def test_an_interruption_that_compiled_code_wraps_comes_through():
     with pytest.raises(SystemError), Stage("Certifying"):
         raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+
+@pytest.mark.parametrize(
+    ("place", "stage", "kind"),
+    [
+        ("reluflow.certificates.limits.undecided:certified_limit", "Certifying the end of the run", "undecided"),
+        ("reluflow.certificates.limits.limit_so_far:certify", "Certifying the end of the run", "undecided"),
+        ("reluflow.dynamics.branching:branching_of", "Running the flow again, more exactly,", "not-stationary"),
+    ],
+)
+def test_ctrl_c_in_what_follows_a_run_leaves_its_printout(command, monkeypatch, place, stage, kind):
+    """Certifying a large classifier may take longer than its run: Ctrl-C there ended with "Interrupted." and no run."""
+    data, asked = ("three-points", ()) if "certified_limit" in place else ("min-toy", ("--until", 2))
+    words = ["train", data, "--width", 5, "--check-rtol", *asked]
+    make_fail(monkeypatch, place, interrupted)
+    status, answer, said = command(*words, "--json")
+    assert status == 0
+    assert set(answer) >= KEYS
+    assert answer["outcome"] == ("stationary" if data == "three-points" else "horizon")
+    assert (answer["limit"]["kind"], answer["limit"]["proof"]) == (kind, False)
+    assert f"Note: {stage} was interrupted." in said
+    status, printed, said = command(*words)
+    assert status == 0
+    assert f"{kind} (not a proof)" in printed
+    assert "balancedness drift" in printed
+
+
+@pytest.mark.parametrize("name", ["limit", "balancedness_drift"])
+def test_ctrl_c_while_the_end_is_polished_keeps_the_run(command, monkeypatch, name):
+    """The run was over, and the interruption came out without it."""
+    problem = TrainingProblem(load("three-points"), SquareLoss(), Network([[0.1, 0.8]], [0.8]))
+    whole = train(problem, EventDrivenFlow())
+    make_fail(monkeypatch, f"reluflow.dynamics.event_driven.flow_run:FlowRun.{name}", interrupted)
+    with pytest.raises(TrainingInterrupted) as interruption:
+        train(problem, EventDrivenFlow())
+    kept = interruption.value.trajectory
+    assert kept.outcome is whole.outcome
+    assert kept.loss == pytest.approx(whole.loss, rel=1e-9)
+    np.testing.assert_array_equal(kept.times, whole.times)
+    status, printed, _ = command("train", "three-points", "--width", 5)
+    assert status == 0
+    assert "balancedness drift" in printed
+
+
+def test_ctrl_c_while_the_run_of_a_study_is_certified_keeps_the_run(monkeypatch):
+    """With one process, the study had nothing but its data."""
+    make_fail(monkeypatch, "reluflow.certificates.limits.undecided:certified_limit", interrupted)
+    with pytest.raises(StudyInterrupted) as interruption:
+        study("three-points", width=8, seeds=0, theorems=(), processes=SerialWorkers())
+    flow = interruption.value.study.flow
+    assert flow.trajectory.outcome.code == "stationary"
+    assert "was interrupted" in flow.limit.reason
+    assert not flow.limit.is_proof
 
 
 def test_a_failure_is_a_warning_in_python(monkeypatch):

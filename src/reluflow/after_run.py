@@ -13,12 +13,14 @@ class StageFailed(UserWarning):
 class Stage:
     """One stage after a finished run: an error in it becomes a warning and a sentence, and what follows goes on.
 
-    An interruption comes through.
+    An interruption comes through, unless the stage is told that Ctrl-C ends it alone.
 
     Parameters
     ----------
     name
         What the stage does, as the beginning of a sentence.
+    is_left_by_interruption
+        Whether Ctrl-C leaves the stage with a sentence, as an error does, rather than the whole command.
 
     Attributes
     ----------
@@ -33,8 +35,9 @@ class Stage:
     'Drawing the run failed with ZeroDivisionError: division by zero.'
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, is_left_by_interruption: bool = False) -> None:
         self.name = name
+        self.is_left_by_interruption = is_left_by_interruption
         self.failure = ""
 
     def __enter__(self) -> Stage:
@@ -43,14 +46,20 @@ class Stage:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        if not isinstance(error, Exception) or _is_interruption(error):
+        if error is not None and _is_interruption(error):
+            if not self.is_left_by_interruption:
+                return False
+            self.failure = f"{self.name} was interrupted."
+        elif isinstance(error, Exception):
+            words = " ".join(str(error).split()).rstrip(".")
+            self.failure = f"{self.name} failed with {type(error).__name__}{f': {words}' if words else ''}."
+        else:
             return False
-        words = " ".join(str(error).split()).rstrip(".")
-        self.failure = f"{self.name} failed with {type(error).__name__}{f': {words}' if words else ''}."
         warnings.warn(self.failure, StageFailed, stacklevel=2)
         return True
 
 
-def _is_interruption(error: Exception) -> bool:
+def _is_interruption(error: BaseException) -> bool:
     """Compiled code wraps the interruption that reaches it on its way."""
-    return isinstance(error, SystemError) and isinstance(error.__cause__ or error.__context__, KeyboardInterrupt)
+    is_wrapped = isinstance(error, SystemError) and isinstance(error.__cause__ or error.__context__, KeyboardInterrupt)
+    return is_wrapped or isinstance(error, KeyboardInterrupt)

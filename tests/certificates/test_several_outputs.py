@@ -13,10 +13,10 @@ from reluflow import (
     SoftmaxLoss,
     SquareLoss,
     TrainingProblem,
-    certify,
     train,
 )  # fmt: skip
 from reluflow.certificates.certificate import Kind
+from reluflow.certificates.certify import certify
 from reluflow.certificates.limits.certified_limit import certified_limit
 from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.certificates.pair_gradients import PairGradients, Pairs, UnitNetwork
@@ -229,7 +229,10 @@ def test_a_trained_network_is_nearly_kkt():
     [
         (lambda net, data: certify(net.replace(v=net.v[:, :2]), data, SoftmaxLoss()), "3 outputs that `dataset`"),
         (lambda net, data: certify(net, data, LogisticLoss()), "one_against_rest"),
-        (lambda net, data: reluflow.network_margin(data), "one class against the rest|classification loss|-1 and 1"),
+        (
+            lambda net, data: reluflow.network_margin(TrainingProblem(data, SoftmaxLoss(), net)),
+            "one class against the rest|classification loss|-1 and 1",
+        ),
         (lambda net, data: reluflow.minimum_norm_network(data), "one class against the rest"),
         (lambda net, data: reluflow.kkt_certificate(net, data), "one class against the rest|-1 and 1"),
         (lambda net, data: reluflow.linear_separator(data), "one class against the rest|-1 and 1"),

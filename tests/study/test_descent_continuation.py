@@ -8,11 +8,12 @@ from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.train import train
-from reluflow.dynamics.trajectory import Law
+from reluflow.dynamics.trajectory import Law, Outcome
 from reluflow.errors import InvalidInputError
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization
 from reluflow.study.descent_continuation import descend_from, stable_step
+from reluflow.study.flow_summary import _affordable_iterations, _descent_helps, follow_flow
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +59,25 @@ def test_a_time_beyond_doubles_is_refused(cut):
 
     with pytest.raises(InvalidInputError, match="`flow` must have ended at a finite time"):
         descend_from(replace(cut, time=np.inf), until=Stationary(), max_iterations=5)
+
+
+def test_a_descent_that_time_ended_says_so(cut):
+    """Its outcome was `max-steps`, with the advice to raise `max_steps`, which nobody had given."""
+    joined, part = descend_from(cut, until=Stationary(), max_iterations=10**12, max_seconds=1e-9)
+    assert joined.outcome is Outcome.MAX_SECONDS
+    assert part.iterations > 0
+
+
+def test_no_descent_where_the_flow_is_ahead_of_it():
+    """Circles of 100 samples: the flow was left at t = 37,639, and 51,750 steps of descent brought it to 41,899.
+
+    In the same seconds the flow comes to t = 766,993 by itself, exactly.
+    """
+    data = load("three-points")
+    network = balanced_initialization(data, width=20, scale=1e-2, rng=np.random.default_rng(1))
+    problem = TrainingProblem(data, SquareLoss(), network)
+    assert follow_flow(problem, max_steps=12).descent is not None
+    behind = _affordable_iterations(problem) * stable_step(problem)
+    outputs = network.outputs(data.X)
+    assert _descent_helps(problem, network, outputs, 0.9 * behind)
+    assert not _descent_helps(problem, network, outputs, 1.1 * behind)

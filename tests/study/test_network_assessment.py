@@ -69,8 +69,8 @@ def test_rows_and_refusals():
     network = reluflow.Network([[0.1, 0.8]], [0.8])
     frame = assessed(network, flow=False).to_frame()
     assert list(frame.columns) == ["quantity", "value"]
-    with pytest.raises(InvalidInputError, match=r"`data.with_bias\(\)`"):
-        reluflow.whereabouts(network, ([[1.0], [2.0]], [1.0, 2.0]))
+    with pytest.raises(InvalidInputError, match=r"`dataset.with_bias\(\)`"):
+        reluflow.assess(reluflow.TrainingProblem(([[1.0], [2.0]], [1.0, 2.0]), "square", network))
 
 
 def test_one_line_calls(run):

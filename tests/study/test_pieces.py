@@ -103,9 +103,9 @@ def test_another_version_of_the_numerics_computes_again(tmp_path, monkeypatch):
 
 
 def test_the_loss_is_part_of_the_question(tmp_path):
-    kept = study(CLASSES, SquareLoss(), width=3, seeds=0, theorems=(), pieces=Pieces(tmp_path))
+    kept = study(CLASSES, loss=SquareLoss(), width=3, seeds=0, theorems=(), pieces=Pieces(tmp_path))
     pieces = Pieces(tmp_path)
-    other = study(CLASSES, LogisticLoss(), width=3, seeds=0, theorems=(), pieces=pieces)
+    other = study(CLASSES, loss=LogisticLoss(), width=3, seeds=0, theorems=(), pieces=pieces)
     assert pieces.num_taken == 1  # the separator, which has no loss
     assert other.flow.trajectory.loss != kept.flow.trajectory.loss
 

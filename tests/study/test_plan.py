@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections import deque
 from dataclasses import replace
 from functools import partial
 
@@ -12,13 +13,16 @@ import pytest
 
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
+from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization
+from reluflow.network.initialization import neuron_rng
 from reluflow.study.export import as_json
+from reluflow.study.flow_summary import follow_flow
 from reluflow.study.growing_report import GrowingReport
 from reluflow.study.sensitivity import repetition_of
-from reluflow.study.task import StudyTask
+from reluflow.study.task import Finished, StudyTask
 from reluflow.study.whole_study import StudyInterrupted, main_theorems, study
 from reluflow.study.workers import ProcessWorkers, SerialWorkers
 from reluflow.theory.registry import theorem_named
@@ -142,7 +146,7 @@ def test_a_refusal_is_a_sentence_here_and_there():
 
 
 def test_a_loss_may_be_named():
-    found = study(load("three-points"), "square", width=5, seeds=0, theorems=())
+    found = study(load("three-points"), loss="square", width=5, seeds=0, theorems=())
     assert isinstance(found.loss, SquareLoss)
     assert np.isfinite(found.flow.trajectory.loss)
 
@@ -234,3 +238,25 @@ def test_the_parts_cut_short_are_listed():
     spent = study(load("three-points"), theorems=(), max_seconds=1e-3, processes=2, **SMALL)
     assert any(cut.limit == "0.001 s in all" for cut in spent.cuts)
     assert study(load("three-points"), theorems=(), width=5, seeds=0).cuts == ()
+
+
+def test_a_run_whose_end_was_not_certified_in_time_is_told():
+    """Breast cancer on a busy machine: after 160 s the study said "The run is under way." and nothing else."""
+    data, runs = load("three-points"), []
+    problem = TrainingProblem(data, SquareLoss(), balanced_initialization(data, width=5, scale=1e-3, rng=neuron_rng(0)))
+    follow_flow(problem, on_run=runs.append)
+
+    class Late(SerialWorkers):
+        def next_finished(self, timeout):
+            time.sleep(timeout)
+
+        def stop(self, grace, *, hurry):
+            is_asked, self._queue = any(task.name == "flow" for task in self._queue), deque()
+            return [Finished("flow", runs[0], is_whole=False)] if is_asked else []
+
+    found = study(data, width=5, seeds=0, theorems=(), max_seconds=1, processes=Late())
+    assert found.flow.trajectory.outcome.code == "stationary"
+    assert "certifying the end of the first run" in " ".join(found.open_questions)
+    assert ("certifying the end of the first run", "1 s in all") in [(cut.part, cut.limit) for cut in found.cuts]
+    assert "under way" not in " ".join(found.verdict())
+    assert "minimum" not in " ".join(found.verdict())

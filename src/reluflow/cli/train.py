@@ -63,8 +63,9 @@ def command(
 
     The flow is given a minute unless `--max-seconds` is given (`inf`: any time) or there is a `--checkpoint`.
     What a run cut short leaves open is said, and with `--checkpoint` the same command goes on. Where certifying the end
-    fails, the run is printed all the same, with limit `undecided`. A run to a requested time is judged where it ends;
-    the direction it may tend to is solved for where the run has come near it, or with `--certify`.
+    fails or is left by Ctrl-C, the run is printed all the same, with limit `undecided`. A run to a requested time is
+    judged where it ends; the direction it may tend to is solved for where the run has come near it, or with
+    `--certify`.
 
     Example: reluflow train three-points --width 200 --scale 1e-3 --json
     """
@@ -107,10 +108,13 @@ def command(
     except TrainingInterrupted as interrupt:  # what was done is wanted all the same
         trajectory = interrupt.trajectory
     is_saved = _save(trajectory, save, save_network)
-    limit = limit_or_undecided(trajectory) if certify else limit_so_far(trajectory)
+    limit = (limit_or_undecided if certify else limit_so_far)(trajectory, is_left_by_interruption=True)
     branching = None
     if check_rtol and chosen is not None:
-        with Stage("Running the flow again, more exactly,"), training_bar(trajectory.time) as progress:
+        with (
+            Stage("Running the flow again, more exactly,", is_left_by_interruption=True),
+            training_bar(trajectory.time) as progress,
+        ):
             seconds = _seconds_allowed(max_seconds, method, checkpoint)
             branching = branching_of(trajectory, chosen.solver, max_seconds=seconds, progress=progress)
     status = 0 if is_saved else 2

@@ -144,7 +144,15 @@ def train(
             else:
                 checkpoint.remove()
     end = _mark(run, recording, problem.network)
-    return _trajectory(problem, solver, outcome, run, recording, end, _end_point(run, outcome), _drift(run))
+    try:
+        point, drift = _end_point(run, outcome), _drift(run)
+    except KeyboardInterrupt as interrupt:
+        point = Limit(run.network(), np.nan, False, 0, "Not polished: polishing the end point was interrupted.")
+        drift = drift_between(problem.network, point.network)
+        raise TrainingInterrupted(
+            _trajectory(problem, solver, outcome, run, recording, end, point, drift)
+        ) from interrupt
+    return _trajectory(problem, solver, outcome, run, recording, end, point, drift)
 
 
 def _end_point(run: AbstractRun, outcome: Outcome) -> Limit:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.compilation.clock import computing_time
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.phases import find_phases
@@ -18,6 +17,7 @@ from reluflow.dynamics.stopping import AbstractStoppingRule
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Law, Outcome, Snapshot, Trajectory
 from reluflow.errors import InvalidInputError
+from reluflow.processor_time import ProcessorTime
 
 FIRST_STAGE, LONGEST_STAGE = 250, 20_000  # iterations at one step size
 _MOST_CUTS = 8  # of the step size, by 4 each, where the loss does not fall
@@ -77,7 +77,7 @@ def descend_from(
     until
         When to stop.
     max_iterations, max_seconds
-        What the descent may cost.
+        What the descent may cost; seconds are processor time, as in `train`.
     keep
         What its run records; of each stage as long as there is one step size.
     progress
@@ -93,11 +93,11 @@ def descend_from(
     flow.problem.refuse_variant("going on by descent", "run GradientDescent on the problem itself.")
     loss = flow.problem.loss
     is_scaled = loss.fades and loss.is_classification
-    end = computing_time() + max_seconds
+    allowed = ProcessorTime(max_seconds)
     parts: list[Trajectory] = []
     steps: list[float] = []
     network, used, length = flow.network, 0, FIRST_STAGE
-    while used < max_iterations and (not parts or computing_time() < end):
+    while used < max_iterations and (not parts or not allowed.is_spent):
         problem = TrainingProblem(flow.problem.dataset, loss, network)
         step = stable_step(problem)
         for _ in range(_MOST_CUTS):
@@ -106,7 +106,7 @@ def descend_from(
                 GradientDescent(lr=step, iterations=min(length, max_iterations - used), loss_scaled=is_scaled),
                 until=until,
                 keep=keep,
-                max_seconds=max(end - computing_time(), 1e-3),
+                max_seconds=max(allowed.left, 1e-3),
                 progress=progress,
             )
             if part.outcome is not Outcome.DIVERGED and part.loss <= problem.initial_loss:
@@ -123,7 +123,10 @@ def descend_from(
         raise InvalidInputError(
             "`flow` must have ended where descent can lower its loss, got a point where no step does."
         )
-    joined = _joined(flow, parts, is_spent=parts[-1].outcome is Outcome.HORIZON)
+    outcome = parts[-1].outcome
+    if outcome is Outcome.HORIZON:  # of a stage
+        outcome = Outcome.MAX_STEPS if used >= max_iterations else Outcome.MAX_SECONDS
+    joined = _joined(flow, parts, outcome)
     return joined, DescentPart(flow.time, flow.outcome.code, min(steps), max(steps), used)
 
 
@@ -162,7 +165,7 @@ def stable_step(problem: TrainingProblem) -> float:
     return float(min(*bounds, 1e3))
 
 
-def _joined(flow: Trajectory, parts: list[Trajectory], *, is_spent: bool) -> Trajectory:
+def _joined(flow: Trajectory, parts: list[Trajectory], outcome: Outcome) -> Trajectory:
     """One trajectory of the flow and the stages of descent after it."""
     runs, starts, first_steps = [flow, *parts], [0.0], [0]
     for run in runs[:-1]:
@@ -193,7 +196,7 @@ def _joined(flow: Trajectory, parts: list[Trajectory], *, is_spent: bool) -> Tra
         problem=flow.problem,
         method=f"{flow.method} until t = {flow.time:.6g}; then {last.method}",
         law=Law.DESCENT,
-        outcome=Outcome.MAX_STEPS if is_spent else last.outcome,
+        outcome=outcome,
         times=times,
         log_times=log_times,
         losses=losses,

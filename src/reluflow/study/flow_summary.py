@@ -13,8 +13,7 @@ from reluflow.after_run import Stage
 from reluflow.arrays import FloatArray
 from reluflow.certificates.limits.certified_limit import CertifiedLimit
 from reluflow.certificates.limits.levelling import end_of_training
-from reluflow.certificates.limits.undecided import limit_or_undecided
-from reluflow.compilation.clock import computing_time
+from reluflow.certificates.limits.undecided import limit_or_undecided, undecided
 from reluflow.dynamics.flow_choice import MOST_STEPS, ChosenFlow, FlowSolver, choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
@@ -23,7 +22,9 @@ from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Check
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
-from reluflow.study.descent_continuation import DescentPart, descend_from
+from reluflow.network import Network
+from reluflow.processor_time import ProcessorTime
+from reluflow.study.descent_continuation import DescentPart, descend_from, stable_step
 
 MAX_FRAMES = 80
 # What a step costs, roughly, on one core: the same numbers on every machine, so that a study is reproducible.
@@ -101,6 +102,7 @@ def follow_flow(
     at_phase_ends: bool = True,
     fallback: bool = True,
     on_step: Callable[[AbstractRun], None] | None = None,
+    on_run: Callable[[FlowSummary], None] | None = None,
 ) -> FlowSummary:
     """Run the flow to its limit, or until it may cost no more, and from there descent; and keep frames.
 
@@ -117,11 +119,13 @@ def follow_flow(
         Whether gradient descent goes on where the flow may cost no more.
     on_step
         Called after every step.
+    on_run
+        Called when the run is over, before its end is certified, with the summary that says so.
 
     Raises
     ------
     FlowInterrupted
-        On Ctrl-C while the exact flow runs; it holds the run up to then.
+        On Ctrl-C while the exact flow runs or is certified; it holds the run up to then.
     """
     began = time.monotonic()
     allowed = max_steps
@@ -142,12 +146,18 @@ def follow_flow(
         )
     except TrainingInterrupted as interrupt:
         cut = interrupt.trajectory
-        told = FlowSummary(cut, (*cut.frames, cut.end), limit_or_undecided(cut), allowed, time.monotonic() - began)
-        raise FlowInterrupted(told) from interrupt
+        told = FlowSummary(cut, (*cut.frames, cut.end), _not_certified(cut), allowed, time.monotonic() - began)
+        if on_run is not None:
+            on_run(told)
+        limit = limit_or_undecided(cut, is_left_by_interruption=True)
+        raise FlowInterrupted(replace(told, limit=limit)) from interrupt
     descent = None
-    if fallback and trajectory.outcome.is_spent and _descent_helps(trajectory.problem, trajectory.predictions):
-        work = problem.dataset.X.size * problem.network.num_neurons
-        most = min(max(100, int(DESCENT_WORK / work)), MOST_ITERATIONS)
+    if (
+        fallback
+        and trajectory.outcome.is_spent
+        and _descent_helps(problem, trajectory.network, trajectory.predictions, trajectory.time)
+    ):
+        most = _affordable_iterations(problem)
         with Stage("Going on by descent"), suppress(InvalidInputError):
             # refused at a scale or a time beyond the range of a double; in any case the flow stands alone
             trajectory, descent = descend_from(
@@ -164,15 +174,25 @@ def follow_flow(
             between += _at_phase_ends(trajectory, descent)
     between = [frame for frame in between if frame.log_time < trajectory.end.log_time]
     frames = (*sorted(between, key=lambda frame: frame.log_time), trajectory.end)
-    limit = limit_or_undecided(trajectory)
+    told = FlowSummary(trajectory, frames, _not_certified(trajectory), allowed, time.monotonic() - began, descent)
+    if on_run is not None:
+        on_run(told)
+    try:
+        limit = limit_or_undecided(trajectory)
+    except KeyboardInterrupt as interrupt:
+        raise FlowInterrupted(told) from interrupt
     if descent is not None:
         limit = replace(limit, is_proof=False, reason=f"The run is {descent}. {limit.reason}")
-    return FlowSummary(trajectory, frames, limit, allowed, time.monotonic() - began, descent)
+    return replace(told, limit=limit, seconds=time.monotonic() - began)
+
+
+def _not_certified(trajectory: Trajectory) -> CertifiedLimit:
+    return undecided(trajectory, "certifying the end of the run was not finished.")
 
 
 @dataclass(frozen=True)
 class TimeLeftForDescent(AbstractStoppingRule):
-    """A rule that also ends the flow after some seconds where descent has a chance to go on from there."""
+    """A rule that also ends the flow after some seconds, of processor time, where descent would get on faster."""
 
     rule: AbstractStoppingRule
     seconds: float
@@ -182,23 +202,38 @@ class TimeLeftForDescent(AbstractStoppingRule):
         return self.rule.time_limit
 
     def start(self) -> Check:
-        own, end = self.rule.start(), computing_time() + self.seconds
+        own, allowed = self.rule.start(), ProcessorTime(self.seconds)
 
         def check(run: AbstractRun) -> Outcome | None:
             outcome = own(run)
-            if outcome is not None or computing_time() < end:
+            if outcome is not None or not allowed.is_spent:
                 return outcome
-            helps = run.log_time < LATEST_DESCENT and _descent_helps(run.problem, run.outputs())
+            helps = run.log_time < LATEST_DESCENT and _descent_helps(
+                run.problem, run.network(), run.outputs(), run.time
+            )
             return Outcome.MAX_SECONDS if helps else None
 
         return check
 
 
-def _descent_helps(problem: TrainingProblem, outputs: FloatArray) -> bool:
-    """Whether descent has anything to do: a classifier that is right on every sample only grows, like log t."""
+def _descent_helps(problem: TrainingProblem, network: Network, outputs: FloatArray, flow_time: float) -> bool:
+    """Whether descent has anything to do, and would at least double the time that the flow has come to.
+
+    A classifier that is right on every sample only grows, like log t. Where walls are few the steps of the flow grow
+    with t, and those of descent do not: beyond some time descent only falls behind.
+    """
     if not problem.is_plain:  # the step sizes of the descent that goes on are worked out for those
         return False
-    return not problem.loss.is_classification or bool(np.any(outputs * problem.dataset.y <= 0.0))
+    if problem.loss.is_classification and not np.any(outputs * problem.dataset.y <= 0.0):
+        return False
+    step = stable_step(replace(problem, network=network))
+    return _affordable_iterations(problem) * step >= flow_time
+
+
+def _affordable_iterations(problem: TrainingProblem) -> int:
+    """Iterations of descent that take some seconds, whatever the size of the problem."""
+    work = problem.dataset.X.size * problem.network.num_neurons
+    return min(max(100, int(DESCENT_WORK / work)), MOST_ITERATIONS)
 
 
 def affordable_steps(problem: TrainingProblem) -> int:

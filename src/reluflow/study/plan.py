@@ -16,6 +16,7 @@ from reluflow.after_run import Stage
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.limits.levelling import may_be_stiff
 from reluflow.dynamics.flow_choice import choose_flow
+from reluflow.dynamics.stopping import LONGEST_WAIT
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.interruption import interrupt_between_steps
@@ -294,16 +295,26 @@ class RunningStudy:
         while self._taken:  # which may lead to more
             self.take(self._taken.popleft())
         names = self._workers.unfinished
-        grace = STOP_SECONDS if hurry else (self._allowed.max_seconds or 0.0) + LATE_SECONDS
-        for finished in self._workers.stop(grace, hurry=hurry):
+        limit = "the interruption" if hurry else f"{self._allowed.max_seconds:g} s in all"
+        for finished in self._workers.stop(STOP_SECONDS if hurry else self._longest_wait, hurry=hurry):
             self.take(finished)
             names.remove(finished.name)
+            if not finished.is_whole:
+                self._open.append(f"Not finished {when}: certifying the end of the first run.")
+                self._cuts.append(CutPart("certifying the end of the first run", limit, "what it ends at"))
         names += [*self._workers.unfinished, *self._repetitions.waiting]  # also what a run that came in has led to
         self._workers.stop(0.0, hurry=True)
         if names:
             self._open.append(f"Not finished {when}: {_listed(names, self._theorems)}.")
-            limit = "the interruption" if hurry else f"{self._allowed.max_seconds:g} s in all"
             self._cuts += [CutPart(part, limit, "not finished") for part in _parts(names, self._theorems)]
+
+    @property
+    def _longest_wait(self) -> float:
+        """Seconds by the clock after which the first run has ended, and been certified, on any machine.
+
+        Its own seconds are of processor time, of which a busy machine gives a part.
+        """
+        return LONGEST_WAIT * FLOW_SHARE * (self._allowed.max_seconds or 0.0) + LATE_SECONDS
 
     @property
     def share(self) -> float:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reluflow.dynamics.solver import AbstractRun
     from reluflow.workers.serving import Channel
 
-PROGRESS, WARNING = "progress", "warning"  # kinds of messages of a task that is being done
+PROGRESS, WARNING, RUN = "progress", "warning", "run"  # kinds of messages of a task that is being done
 _SECONDS_BETWEEN_MESSAGES = 0.25
 
 
@@ -33,7 +33,8 @@ class StudyTask:
     function, arguments
         The call.
     has_progress
-        Whether it takes `on_step`, called with the run after each step: to show how far it is, and to end early.
+        Whether it takes `on_step`, called with the run after each step: to show how far it is, and to end early; and
+        `on_run`, called with its result before the end is certified.
     is_stored
         Whether its result is of use to a later call of the study.
     """
@@ -47,11 +48,15 @@ class StudyTask:
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """The result of a task: a value, or the sentence that says why there is none."""
+    """The result of a task: a value, or the sentence that says why there is none.
+
+    `is_whole` is False where the value was handed in before the end of the run was certified.
+    """
 
     name: str
     value: Any
     refusal: str | None = None
+    is_whole: bool = True
 
 
 def load_modules() -> None:
@@ -63,7 +68,9 @@ def do_task(channel: Channel, task: StudyTask) -> Finished:
     """Do a task in a worker process."""
     from reluflow.study.flow_summary import FlowInterrupted
 
-    more = {"on_step": _ProgressReporter(channel)} if task.has_progress else {}
+    more: dict[str, Callable[[Any], None]] = {}
+    if task.has_progress:
+        more = {"on_step": _ProgressReporter(channel), "on_run": lambda summary: channel.send((RUN, summary))}
     with _warnings_sent(channel), Stage(f"Computing {task.name}") as computing:
         try:
             return Finished(task.name, task.function(*task.arguments, **more))

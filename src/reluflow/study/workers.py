@@ -17,7 +17,7 @@ from typing import Any
 
 from reluflow.after_run import Stage, StageFailed
 from reluflow.errors import ReluflowError
-from reluflow.study.task import PROGRESS, Finished, StudyTask, do_task, load_modules
+from reluflow.study.task import PROGRESS, RUN, Finished, StudyTask, do_task, load_modules
 from reluflow.workers.pool import Call, WorkerDied, WorkerPool
 from reluflow.workers.starting import process_starter
 
@@ -56,7 +56,7 @@ class AbstractWorkers(ABC):
         """Give up what is queued or under way, except tasks with progress, whose results are returned.
 
         In a hurry these are asked to stop at once with what they have, else they may end by themselves; in both cases
-        within `grace` seconds.
+        within `grace` seconds, after which a run that is over is returned without what its end is.
         """
 
     @abstractmethod
@@ -116,6 +116,7 @@ class ProcessWorkers(AbstractWorkers):
         self._pool = WorkerPool(self._starter, num_workers)
         self._tasks: dict[str, tuple[StudyTask, Call]] = {}  # not finished, by name
         self._attempts: dict[str, int] = {}
+        self._runs: dict[str, Any] = {}  # of tasks that are certifying the end of theirs
         self._events: SimpleQueue[tuple[str, str, Any]] = SimpleQueue()  # from the threads of the pool
 
     @property
@@ -157,6 +158,8 @@ class ProcessWorkers(AbstractWorkers):
             self.on_start(name)
         elif kind == PROGRESS:
             self.on_progress(name, content)
+        elif kind == RUN:
+            self._runs[name] = content
         elif kind == _ENDED:
             return self._result(name, content)
         else:
@@ -190,6 +193,9 @@ class ProcessWorkers(AbstractWorkers):
             finished = self.next_finished(left)
             if finished is not None:
                 found.append(finished)
+        for name in [name for name in self._tasks if name in self._runs]:
+            self.drop(name)
+            found.append(Finished(name, self._runs.pop(name), is_whole=False))
         return found
 
     def close(self) -> None:

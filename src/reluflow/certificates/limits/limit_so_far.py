@@ -19,12 +19,13 @@ NUMBERS_PER_STEP = 300
 DESCENT_STEPS = 10_000
 
 
-def limit_so_far(trajectory: Trajectory) -> CertifiedLimit:
+def limit_so_far(trajectory: Trajectory, *, is_left_by_interruption: bool = False) -> CertifiedLimit:
     """The limit of a run as far as the run itself came near it.
 
     A run that ended by itself, or was cut short on its way to its end, is certified as `certified_limit` does it. One
     that was asked for a time, an alignment or a loss ends where it was asked to: its last state is judged as it is,
     and the direction it may tend to is solved for only if the run has come near it. `certified_limit` always solves.
+    With `is_left_by_interruption` Ctrl-C leaves an undecided limit, as an error does.
 
     Examples
     --------
@@ -40,8 +41,8 @@ def limit_so_far(trajectory: Trajectory) -> CertifiedLimit:
     problem = trajectory.problem
     grows = problem.loss.is_classification and problem.moves_freely
     if not grows or trajectory.outcome not in ASKED_ENDS or not is_far_from_limit(trajectory):
-        return limit_or_undecided(trajectory)
-    with Stage("Certifying the end of the run") as certifying:
+        return limit_or_undecided(trajectory, is_left_by_interruption=is_left_by_interruption)
+    with Stage("Certifying the end of the run", is_left_by_interruption=is_left_by_interruption) as certifying:
         certificate = certify(
             *(trajectory.network, problem.dataset, problem.loss),
             max_seconds=0.0,

@@ -10,10 +10,11 @@ from reluflow.certificates.limits.certified_limit import CertifiedLimit, certifi
 from reluflow.dynamics.trajectory import Trajectory
 
 
-def limit_or_undecided(trajectory: Trajectory) -> CertifiedLimit:
+def limit_or_undecided(trajectory: Trajectory, *, is_left_by_interruption: bool = False) -> CertifiedLimit:
     """The certified limit of a run; of kind `undecided`, with a warning, where certifying it fails.
 
     `certified_limit` raises there. Whoever shows a run with its limit asks this, so that the run is shown all the same.
+    With `is_left_by_interruption` the same holds of Ctrl-C.
 
     Examples
     --------
@@ -27,7 +28,7 @@ def limit_or_undecided(trajectory: Trajectory) -> CertifiedLimit:
     problem = trajectory.problem
     if not problem.has_single_output and not problem.moves_freely:
         return undecided(trajectory, f"the end of a run with {problem.variant} is not certified.")
-    with Stage("Certifying the end of the run") as certifying:
+    with Stage("Certifying the end of the run", is_left_by_interruption=is_left_by_interruption) as certifying:
         return certified_limit(trajectory)
     return undecided(trajectory, certifying.failure)
 
