@@ -168,7 +168,7 @@ def _same_norm(evidence: Evidence) -> Values:
 
 
 def _same_gradient(evidence: Evidence) -> Values:
-    """|grad L(pi_b(theta)) - pi_b(grad L(theta))|_M over |grad L(theta)|_M, or itself where no sample pulls at theta."""
+    """|grad L(pi_b(theta)) - pi_b(grad L(theta))|_M over |grad L(theta)|_M, or itself where that is 0."""
     ball, b = unit_ball(evidence), symmetric_flow(evidence).embedding
     for rows, there in _with_embedded(evidence):
         networks = [network_of(r, evidence.leak) for r in (rows, there)]
