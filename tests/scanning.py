@@ -10,11 +10,12 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 import numpy as np
 
+from reluflow.after_run import StageFailed
 from reluflow.data.dataset import Dataset
 from reluflow.errors import ReluflowError
 from reluflow.network import initialization_named, neuron_rng
@@ -28,11 +29,25 @@ MAX_STEPS = 4_000
 
 @dataclass(frozen=True)
 class Draw:
-    """A random dataset, and what else is drawn with it; None leaves the theorem's own setting."""
+    """A random dataset, and what else is drawn with it; None leaves the theorem's own setting.
+
+    Parameters
+    ----------
+    dataset
+        The samples.
+    leak, width
+        Of the network.
+    log_factor
+        By how many e-folds the network is larger than in the setting; a result with a scale of its own meets that.
+    parameters
+        Those of them that the result has are set.
+    """
 
     dataset: Dataset
     leak: float | None = None
     width: int | None = None
+    log_factor: float = 0.0
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
 
 Kind = Callable[[np.random.Generator], Draw]
@@ -74,7 +89,11 @@ def judged(theorem: Theorem, kind: str, draw: int, *, max_seconds: float = MAX_S
             drawn.dataset, width=drawn.width, scale=setting.scale, rng=neuron_rng(draw), leak=problem.network.leak
         )
         problem = replace(problem, network=network)
-    return check(theorem, problem, at_own_scale=True, max_steps=MAX_STEPS, max_seconds=max_seconds)
+    if drawn.log_factor:
+        problem = replace(problem, network=problem.network.scaled(drawn.log_factor))
+    names = {parameter.name for parameter in theorem.parameters}
+    chosen = {name: value for name, value in drawn.parameters.items() if name in names}
+    return check(theorem, problem, at_own_scale=True, max_steps=MAX_STEPS, max_seconds=max_seconds, **chosen)
 
 
 def scan(theorem: Theorem, draws: range, *, max_seconds: float = MAX_SECONDS) -> tuple[Counter[str], list[Finding]]:
@@ -86,6 +105,7 @@ def scan(theorem: Theorem, draws: range, *, max_seconds: float = MAX_SECONDS) ->
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("error", RuntimeWarning)
+                    warnings.simplefilter("error", StageFailed)  # a measure that broke, told as `inconclusive`
                     verdict = judged(theorem, kind, draw, max_seconds=max_seconds)
             except ReluflowError:
                 counts["refused"] += 1  # with a sentence: labels that the loss refuses, constants out of reach

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import GenericAlias, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -88,3 +89,10 @@ def test_compute_must_name_its_dataclass():
 
     with pytest.raises(InvalidInputError, match="`compute` must say that it returns a dataclass, got <class 'int'>"):
         results_type_of(compute)
+
+
+def test_arrays_come_back_under_an_alias_of_a_type_statement():
+    """NumPy 2.5 defines NDArray by a `type` statement, whose origin is no class: results kept were not read back."""
+    alias = SimpleNamespace(__value__=np.ndarray)
+    kind = GenericAlias(alias, (np.float64,))
+    np.testing.assert_array_equal(from_tree(kind, np.arange(3.0)), np.arange(3.0))

@@ -74,6 +74,8 @@ def results_type_of(compute: Any) -> type[Any]:
 
 def _value_of(kind: Any, tree: Tree) -> Any:
     origin = get_origin(kind)
+    if hasattr(origin, "__value__"):  # an alias by a `type` statement, as NumPy's NDArray is from 2.5 on
+        return _value_of(origin.__value__, tree)
     if origin in (Union, types.UnionType):
         return _one_of(get_args(kind), tree)
     if kind is None or kind is type(None):

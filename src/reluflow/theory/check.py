@@ -55,7 +55,7 @@ def check(
     times
         More snapshots than the theorem needs.
     horizon
-        Give up at this time.
+        Give up at this time; the verdict on a run that should have gone on is `inconclusive`.
     max_steps, max_seconds
         Give up after this many steps of a run, or this long for all runs, the second one that confirms a `fails`
         included; the verdict on a run cut short is `inconclusive`.

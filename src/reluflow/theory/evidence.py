@@ -41,6 +41,8 @@ class Evidence:
         The runs of the plan's companions, by name.
     rtol
         The tolerance its runs were computed to; None where nothing was run, or what was run has none or does not say.
+    ended_at
+        The time at which the reader had the run end, where the plan would have gone on; else None.
     """
 
     problem: TrainingProblem
@@ -50,6 +52,7 @@ class Evidence:
     record: object = None
     companions: Mapping[str, Trajectory] = field(default_factory=dict)
     rtol: float | None = None
+    ended_at: float | None = None
     _computed: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -98,6 +101,22 @@ class Evidence:
     def has_run(self) -> bool:
         """Whether something was run, of whatever kind."""
         return self.trajectory is not None or self.record is not None
+
+    @property
+    def runs(self) -> list[Trajectory]:
+        """The runs of a two-layer network, those of the sweep and the companions included."""
+        found = [e.trajectory for e in (self, *self.sweep) if e.trajectory is not None]
+        return [*found, *self.companions.values()]
+
+    @property
+    def cut_short(self) -> str:
+        """Why a run ended before what was asked of it, as a sentence; empty where none did."""
+        cut = next((run for run in self.runs if run.outcome.is_cut_short), None)
+        if cut is not None:
+            return cut.outcome.sentence
+        if self.ended_at is None:
+            return ""
+        return f"The run was ended at $t$ = {self.ended_at:.6g}, before the times that the result speaks of."
 
     def recorded(self, kind: type[Value]) -> Value:
         """The record of a paper's own kind of run, refused where there is none of this kind."""

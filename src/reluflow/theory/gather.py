@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
+from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.plan import RunOptions
+from reluflow.theory.flow_plan import FlowPlan
+from reluflow.theory.plan import AbstractPlan, RunOptions
 from reluflow.theory.theorem import Theorem
 
 
@@ -40,7 +43,8 @@ def gather(
     times
         More snapshots than the plan asks for.
     horizon
-        Give up at this time at the latest.
+        Give up at this time at the latest; the verdict on a run that its plan would have taken further is
+        `inconclusive`.
     max_steps, max_seconds
         Give up after this many steps of a run, or this long for all runs; the verdict on a run cut short is
         `inconclusive`, so that the runs that would come after it are not made.
@@ -64,4 +68,14 @@ def gather(
     if plan is None:
         return evidence
     options = RunOptions(solver, times, horizon, max_steps, max_seconds, progress, refinement)
-    return plan.run(evidence, theorem.plan, options)
+    gathered = plan.run(evidence, theorem.plan, options)
+    return replace(gathered, ended_at=horizon) if _ends_early(gathered, plan, horizon) else gathered
+
+
+def _ends_early(evidence: Evidence, plan: AbstractPlan, horizon: float) -> bool:
+    """Whether the run ended at the reader's horizon where its plan would have gone on."""
+    run = evidence.trajectory
+    if run is None or run.outcome is not Outcome.HORIZON or not isinstance(plan, FlowPlan):
+        return False
+    its_end = plan.horizon if plan.until is not None else max(plan.times, default=0.0)
+    return horizon < its_end

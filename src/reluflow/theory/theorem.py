@@ -328,6 +328,10 @@ def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
             return _as_measured(conclusion, conclusion.measure(evidence))
         except Undecided as without:
             return _as_measured(conclusion, missing(str(without)))
+        except (ArithmeticError, LookupError, ValueError):
+            if not evidence.cut_short:
+                raise
+            return _as_measured(conclusion, missing(evidence.cut_short))  # what it reads had not happened yet
     return _as_measured(conclusion, missing(measuring.failure))
 
 
@@ -371,18 +375,15 @@ def _run_hypotheses(theorem: Theorem, evidence: Evidence) -> tuple[Hypothesis, .
     The papers speak of the flow: a run of descent is measured against them, but proves nothing about them. And a
     run that was cut short decides nothing.
     """
-    runs = [e.trajectory for e in (evidence, *evidence.sweep) if e.trajectory is not None]
-    runs += list(evidence.companions.values())
     found = []
     if evidence.trajectory is not None and not evidence.is_flow:
         judgement = fails(f"the run is {evidence.trajectory.method}, and the result is of the flow")
         found.append(_said(FLOW_HYPOTHESIS, "the run is a gradient flow", judgement))
-    odd = next((run.problem.variant for run in runs if not _is_plain(theorem, run.problem)), "")
+    odd = next((run.problem.variant for run in evidence.runs if not _is_plain(theorem, run.problem)), "")
     if odd:
         found.append(_said("plain-flow", "all weights are trained, by the loss alone", fails(f"the run has {odd}")))
-    cut = next((run for run in runs if run.outcome.is_cut_short), None)
-    if cut is not None:
-        found.append(_said("completed", "the run was not cut short", undecided(cut.outcome.sentence)))
+    if evidence.cut_short:
+        found.append(_said("completed", "the run was not cut short", undecided(evidence.cut_short)))
     return tuple(found)
 
 

@@ -89,3 +89,10 @@ def test_an_order_of_convergence_is_ours():
     for key, name in (("lemmaG.5", "order"), ("lemma5.2", "order"), ("thm4.3", "shares"), ("thm6.2", "late-law")):
         conclusion = next(c for c in theorem_named(f"lyu2021:{key}").conclusions if c.name == name)
         assert conclusion.source is Source.RELUFLOW, key
+
+
+def test_lemma_e_2_at_a_pair_on_which_no_sample_pulls():
+    """With leak 0 both neurons of a pair were off on every sample, and the check divided by a gradient of 0."""
+    rows = [[1.21684564, 0.12101228, 0.46786658, 1.0], [-1.2270368, -2.10519808, -0.15425205, -1.0]]
+    verdict = _verdict("lemmaE.2", rows, leak=0.0, seed=1002)
+    assert verdict.kind is VerdictKind.HOLDS, verdict.why

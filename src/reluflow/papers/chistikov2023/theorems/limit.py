@@ -47,7 +47,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
 
 
 def _last(evidence: Evidence) -> Snapshot:
-    return evidence.run.snapshots[-1]
+    return require(evidence.run.snapshots, "a snapshot of every run")[-1]
 
 
 def _orders(evidence: Evidence, *, of: Callable[[Evidence], float]) -> Values:

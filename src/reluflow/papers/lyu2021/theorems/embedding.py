@@ -168,12 +168,13 @@ def _same_norm(evidence: Evidence) -> Values:
 
 
 def _same_gradient(evidence: Evidence) -> Values:
-    """|grad L(pi_b(theta)) - pi_b(grad L(theta))|_M over |grad L(theta)|_M."""
+    """|grad L(pi_b(theta)) - pi_b(grad L(theta))|_M over |grad L(theta)|_M, or itself where that is 0."""
     ball, b = unit_ball(evidence), symmetric_flow(evidence).embedding
     for rows, there in _with_embedded(evidence):
         networks = [network_of(r, evidence.leak) for r in (rows, there)]
         one, two = (pull(n, ball.X, evidence.loss.forces(n.outputs(ball.X), ball.y)) for n in networks)
-        yield m_norm(two - embed(one, b)) / m_norm(one)
+        size = m_norm(one)
+        yield m_norm(two - embed(one, b)) / (size if size > 0.0 else 1.0)
 
 
 LEMMA_E_2 = Theorem(

@@ -222,10 +222,15 @@ PROP_1 = Theorem(
 
 @computed_once
 def separation_time(evidence: Evidence) -> float:
-    """T*_fr: artanh(sqrt(1-mu_s^2)) (H_{n_c-1} - H_{a-1})/(kappa b sqrt(mu_s) X_min), the largest over neurons."""
+    """T*_fr: artanh(sqrt(1-mu_s^2)) (H_{n_c-1} - H_{a-1})/(kappa b sqrt(mu_s) X_min), the largest over neurons.
+
+    Infinite where mu_s <= 0: without Assumption 1 there is no such time.
+    """
     found, classes = alignments(evidence), geometry(evidence)
     groups, worst = _groups(evidence, Alignments.exclusive_start), 0.0
     K, mu_s = classes.num_classes, classes.mu_s
+    if mu_s <= 0.0:
+        return float("inf")
     first = found.own_B(groups)
     for j, c in enumerate(groups):
         if c < 0:
@@ -242,8 +247,10 @@ def _log_scale_of_prop_3(evidence: Evidence) -> float:
     """log of the eps for which 2 T*_fr is enough time: the two conditions of the repaired Proposition 3."""
     classes, m = geometry(evidence), evidence.network.num_neurons
     K, mu_s = classes.num_classes, classes.mu_s
+    if mu_s <= 0.0:
+        return float("-inf")
     b = float(np.nanmin(alignments(evidence).own_B(_groups(evidence, Alignments.exclusive_start)), initial=1.0))
-    low = np.log(force_length(K) * max(min(b, lasting_threshold(K)), 1e-9) * max(mu_s, 1e-300) ** 1.5)
+    low = np.log(force_length(K) * max(min(b, lasting_threshold(K)), 1e-9) * mu_s**1.5)
     low -= 0.5 * np.log(m) + np.log(largest_length(evidence)) + 2.0 * np.log(max(largest_row(evidence), 1.0))
     late = -0.5 * np.log(m) - 8.0 * evidence.dataset.n * largest_length(evidence) * separation_time(evidence)
     return float(min(low, late))

@@ -213,7 +213,8 @@ def _displacements(evidence: Evidence) -> Displacements:
         w, v = rng.standard_normal((2, evidence.dataset.d))
         if k % 3 == 0 and evidence.dataset.d > 1:
             x = X[rng.integers(evidence.dataset.n)]
-            w = w - (w @ x) / (x @ x) * x
+            for _ in range(2):  # once more, for of a w nearly along x the first leaves little but rounding
+                w = w - (w @ x) / (x @ x) * x
         w, v = _unit(w), _unit(v)
         cases.append(Displacement(w, v, float(rng.uniform(0.0, 1.0)) * largest_step(w, v, X)))
     return Displacements(tuple(cases))

@@ -43,7 +43,7 @@ def _exponent(evidence: Evidence) -> Constants:
     not small the distance of W falls like (log t)^(-1/2); from a small scale this part has a small factor.
     """
     logs, found = [log for log, _ in late_networks(evidence)][-3:], distances(evidence, "W")[-3:]
-    if min(found) <= 0.0:
+    if len(found) < 2 or min(found) <= 0.0:
         return {}
     return {"fitted_exponent": fitted_slope(np.log(logs), np.log(found)), "asymptotic_exponent": -0.5}
 
