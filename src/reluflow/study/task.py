@@ -47,7 +47,7 @@ class StudyTask:
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """The result of a task: a value, or the sentence that says why there is none."""
+    """The result of a task: a value, or the sentence with the reason why there is none."""
 
     name: str
     value: Any

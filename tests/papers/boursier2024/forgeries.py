@@ -52,7 +52,7 @@ ODD, SECOND = slice(1, None, 2), 1
 
 
 def everywhere(evidence: Evidence, forge: Forge) -> Evidence:
-    """The run forged, and that at every other scale of the sweep."""
+    """The run forged, and those at the other scales."""
     return in_sweep(forge(evidence), forge)
 
 
