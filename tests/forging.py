@@ -179,12 +179,12 @@ def with_outcome(evidence: Evidence, outcome: Outcome) -> Evidence:
 
 
 def in_sweep(evidence: Evidence, forge: Forge, *, at: int | slice = ALL) -> Evidence:
-    """A forgery of runs at other scales of the sweep."""
-    sweep = list(evidence.sweep)
-    chosen = range(len(sweep))[at]
+    """A forgery of runs at other scales."""
+    other_scales = list(evidence.other_scales)
+    chosen = range(len(other_scales))[at]
     for k in [chosen] if isinstance(chosen, int) else chosen:
-        sweep[k] = forge(sweep[k])
-    return replace(evidence, sweep=tuple(sweep))
+        other_scales[k] = forge(other_scales[k])
+    return replace(evidence, other_scales=tuple(other_scales))
 
 
 def in_companion(evidence: Evidence, name: str, forge: Forge) -> Evidence:

@@ -11,7 +11,7 @@ from .certificates.problem_certificates import network_margin as network_margin
 from .data.dataset import Dataset as Dataset
 from .data.files import read_dataset as read_dataset
 from .data.files import write_dataset as write_dataset
-from .data.given import as_dataset as as_dataset
+from .data.in_memory import as_dataset as as_dataset
 from .data.registry import load as load
 from .data.registry import registered_datasets as registered_datasets
 from .dynamics.branching import branching_of as branching_of

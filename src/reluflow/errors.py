@@ -12,7 +12,7 @@ from reluflow.arrays import FloatArray
 
 
 class ReluflowError(Exception):
-    """Anything reluflow refuses to do, with a sentence that says why."""
+    """Anything reluflow refuses to do, with the reason in a sentence."""
 
 
 class InvalidInputError(ReluflowError, ValueError):

@@ -117,7 +117,7 @@ def in_table(text: str) -> str:
 
 @cache
 def _terminal() -> Callable[[str], str]:
-    """pylatexenc from LaTeX to Unicode, with indices, powers and fractions that can be told apart on one line."""
+    """pylatexenc from LaTeX to Unicode, with indices, powers and fractions that can be distinguished on one line."""
     from pylatexenc import latex2text, latexwalker, macrospec
 
     def script(sign: str, kind: str) -> Callable[[Any, Any], str]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize_scalar
 
 import reluflow
-from reluflow.certificates import endless_fall as room
+from reluflow.certificates import endless_fall as module
 from reluflow.certificates.certify import certify
 from reluflow.certificates.endless_fall import UndecidedError, endless_fall, pattern_features
 from reluflow.certificates.limits.levelling import LevelledOff, end_of_training, may_be_stiff
@@ -57,7 +57,7 @@ def test_a_neuron_on_a_boundary_moves_along_it_only():
 
 
 def test_what_is_too_large_is_left_open(monkeypatch):
-    monkeypatch.setattr(room, "LARGEST_SIZE", 1)
+    monkeypatch.setattr(module, "LARGEST_SIZE", 1)
     with pytest.raises(UndecidedError, match="too many"):
         endless_fall(network_at(1.0), CONTRADICTION, LOGISTIC, np.zeros((1, 3), dtype=bool))
     certificate = certify(network_at(40.0), CONTRADICTION, LOGISTIC)

@@ -123,7 +123,7 @@ def test_good_file_is_fine(reluflow, tmp_path):
 
 def test_interruption_that_reaches_compiled_code_is_an_interruption(reluflow, monkeypatch):
     """Numba wraps the exception it meets on its way, so Ctrl-C ended in a SystemError and a traceback."""
-    import reluflow.cli.datasets as room
+    import reluflow.cli.datasets as module
 
     def interrupted(json):
         try:
@@ -131,7 +131,7 @@ def test_interruption_that_reaches_compiled_code_is_an_interruption(reluflow, mo
         except KeyboardInterrupt as error:
             raise SystemError("CPUDispatcher returned a result with an exception set") from error
 
-    monkeypatch.setattr(room.command, "callback", interrupted)
+    monkeypatch.setattr(module.command, "callback", interrupted)
     result = reluflow("datasets")
     assert result.status == 130
     assert result.err == "Interrupted.\n"
@@ -139,12 +139,12 @@ def test_interruption_that_reaches_compiled_code_is_an_interruption(reluflow, mo
 
 def test_an_interruption_is_said(reluflow, monkeypatch):
     """Typer turned Ctrl-C into the status 130 without a word."""
-    import reluflow.cli.datasets as room
+    import reluflow.cli.datasets as module
 
     def interrupted(json):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(room.command, "callback", interrupted)
+    monkeypatch.setattr(module.command, "callback", interrupted)
     result = reluflow("datasets")
     assert result.status == 130
     assert result.err == "Interrupted.\n"

@@ -53,6 +53,24 @@ def test_failed_cases_are_counted_said_and_left_alone(reluflow, tmp_path):
     assert (retried["computed"], retried["failed"], retried["done"]) == (1, 1, 1)
 
 
+def test_an_interrupt_before_the_first_case_leaves_all_missing(reluflow, tmp_path, monkeypatch):
+    """It printed "0 computed now, nothing was missing" where nothing had been computed."""
+    from reluflow.sweep import run
+
+    def interrupted(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    words = ["sweep", "three-points", "--over", "seed=0..1", *SERIAL, "--out", tmp_path]
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "run_plan", interrupted)
+        result = reluflow(*words)
+    assert result.status == 130
+    assert "2 cases: 0 done, 0 failed; 0 computed now.\n" in result.out
+    assert "Interrupted; 0 of 2 are done and kept." in result.err
+    reluflow(*words)
+    assert "2 cases: 2 done, 0 failed; 0 computed now, nothing was missing.\n" in reluflow(*words).out
+
+
 def test_a_dry_run_computes_nothing_and_a_million_is_no_matter(reluflow, tmp_path):
     words = ["sweep", "three-points", "--over", "seed=0..999", "--over", "scale=1e-1..1e-9:log:1000", *SERIAL]
     shown = reluflow(*words, "--dry-run", "--out", tmp_path / "none", "--json").json

@@ -87,8 +87,9 @@ def test_certify_says_where_the_flow_goes_from_here(reluflow, tmp_path):
     path = tmp_path / "net.csv"
     path.write_text("w1,w2,a\n0.1,0.8,0.8\n")
     result = reluflow("certify", "three-points", "--init", path, "--from-here", "--json")
-    assert result.json["whereabouts"]["at"] == "local-minimum"
-    assert result.json["whereabouts"]["with loss"] == pytest.approx(0.0875213675, abs=1e-9)
+    assert result.json["assessment"]["at"] == "local-minimum"
+    assert result.json["whereabouts"] == result.json["assessment"], "the key of version 0.2"
+    assert result.json["assessment"]["with loss"] == pytest.approx(0.0875213675, abs=1e-9)
     assert (
         "The exact flow reaches loss 0.0875214"
         in reluflow("certify", "three-points", "--init", path, "--from-here").out

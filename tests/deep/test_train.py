@@ -56,7 +56,7 @@ def test_depth_two_is_gradient_descent(orthants, network, loss):
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), LogisticLoss("sum", 0.02)])
 def test_batches_are_those_of_stochastic_gradient_descent(orthants, network, loss):
-    """A last batch of 2 samples closes each epoch of 7; the same seed gives the same order in both rooms."""
+    """A last batch of 2 samples closes each epoch of 7; the same seed gives the same order in both packages."""
     settings = {"lr": 0.1, "batch": 8, "epochs": 9, "seed": 5}
     deep = train_deep(two_layer(network), orthants, loss, DeepDescent(**settings), keep=Keep(iterations=[0, 10, 63]))
     plain = descend(

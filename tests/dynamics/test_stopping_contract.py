@@ -1,4 +1,4 @@
-"""What every stopping rule in the house keeps: it is settings, and what a run has to remember is made by `start`."""
+"""What every stopping rule keeps: it is settings, and what a run has to remember is made by `start`."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""Slow, plain ways to compute what the geometry room computes fast; written from the definitions alone."""
+"""Slow, plain ways to compute what the package `geometry` computes fast; written from the definitions alone."""
 
 from __future__ import annotations
 

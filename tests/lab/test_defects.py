@@ -1,4 +1,4 @@
-"""Defects that people met on the page, each with its story."""
+"""Defects that people met on the page, each with what was wrong."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""How a study is told: the same numbers in one process and in several, in time, and with what is done kept."""
+"""How a study is computed: the same numbers in one process and in several, in time, and with what is done kept."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_neurons_are_told_by_group(three_points):
 
 def test_sensitivity_compares_with_the_first_run(three_points):
     assert [(v.seed, v.scale) for v in three_points.variations] == [(0, "1e-2"), (1, "1e-2"), (0, "1e-5"), (1, "1e-5")]
-    assert all(v.tells_the_same for v in three_points.variations)
+    assert all(v.ends_in_same_function for v in three_points.variations)
     assert "from 2 draws at scales 1e-2, 1e-5: all 4 runs end in the same function" in three_points.verdict()[-1]
 
 
@@ -79,7 +79,7 @@ def test_counts_of_one_and_of_several_are_told_as_such(three_points):
 def test_a_large_start_tells_another_story():
     """At scale 1 the neurons fit every point (another function), and the study says so."""
     found = study(load("three-points"), width=60, seeds=1, scales=("1",), theorems=())
-    assert found.variations[0].tells_the_same is False
+    assert found.variations[0].ends_in_same_function is False
     assert found.variations[0].loss < 1e-8
     assert "1 ends elsewhere (loss" in found.verdict()[-1]
 
@@ -212,7 +212,7 @@ def test_the_repr_is_the_story(three_points):
 def test_fading_outputs_tell_one_story():
     """Labels that are all zero leave outputs like 1e-20, whose relative difference means nothing."""
     found = study(ODD_ONES["labels all zero"], width=20, seeds=2, scales=("1e-2",), theorems=())
-    assert all(variation.tells_the_same for variation in found.variations)
+    assert all(variation.ends_in_same_function for variation in found.variations)
 
 
 def test_one_sample_does_not_make_a_population():

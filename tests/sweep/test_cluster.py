@@ -17,7 +17,7 @@ import pytest
 from reluflow.errors import BackendError
 from reluflow.experiment import Experiment
 from reluflow.sweep.attempts import TASKS
-from reluflow.sweep.claims import CLAIMS, WORKERS
+from reluflow.sweep.leases import LEASES, WORKERS
 from reluflow.sweep.plan import make_plan
 from reluflow.sweep.run import sweep
 from reluflow.sweep.segments import RESULTS, StorageError
@@ -161,7 +161,7 @@ def test_a_killed_dask_worker_loses_nothing(cluster, tmp_path):
     assert kept <= set(names)
     assert len(names) == len(set(names)) == answer["computed"] == 300, "what a lost worker had written is not repeated"
     assert not any(
-        (tmp_path / part).exists() and list((tmp_path / part).iterdir()) for part in (CLAIMS, WORKERS, TASKS)
+        (tmp_path / part).exists() and list((tmp_path / part).iterdir()) for part in (LEASES, WORKERS, TASKS)
     )
 
 
@@ -245,7 +245,7 @@ def test_a_driver_on_a_local_cluster_stops_or_dies_and_nothing_is_lost_or_left(t
         assert "Traceback" not in err
         answer = json.loads(out)
         assert 5 <= answer["computed"] == answer["done"] == len(records(tmp_path)) < 5000
-        assert not list((tmp_path / CLAIMS).iterdir())
+        assert not list((tmp_path / LEASES).iterdir())
         assert not list((tmp_path / TASKS).iterdir())
     wait_for(lambda: not session(process.pid))
     names = [record.fingerprint for record in records(tmp_path)]

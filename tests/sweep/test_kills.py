@@ -10,7 +10,7 @@ import pytest
 
 from reluflow.errors import BackendError
 from reluflow.experiment import Experiment
-from reluflow.sweep.claims import CLAIMS
+from reluflow.sweep.leases import LEASES
 from reluflow.sweep.run import sweep
 from sweep.sweep_cases import descendants, finish, records, start
 
@@ -68,7 +68,7 @@ def survives(folder, cases, kills, seed, longest=3.0):
     names = [record.fingerprint for record in found]
     assert len(set(names)) == cases
     assert len(names) == cases, f"{len(names) - cases} cases were computed twice"
-    assert not list((folder / CLAIMS).iterdir())
+    assert not list((folder / LEASES).iterdir())
     return hits
 
 

@@ -10,8 +10,8 @@ import reluflow
 from reluflow.errors import InvalidInputError
 from reluflow.experiment import Experiment
 from reluflow.sweep.attempts import begin, begun
-from reluflow.sweep.claims import CLAIMS, SILENCE_S, WORKERS, Claims, bucket_of, is_alive, remove_traces_of_the_dead
 from reluflow.sweep.executors.serial import SerialExecutor
+from reluflow.sweep.leases import LEASES, SILENCE_S, WORKERS, Leases, bucket_of, is_alive, remove_traces_of_the_dead
 from reluflow.sweep.plan import make_plan
 from reluflow.sweep.run import run_plan, sweep
 from reluflow.sweep.segments import RESULTS, SegmentReader, StorageError, read_segment
@@ -192,8 +192,8 @@ def test_two_sweeps_over_one_folder_share_the_work(tmp_path):
     assert len(names) == len(set(names)) == 40
 
 
-def test_claims_of_the_living_hold_and_of_the_dead_are_broken(tmp_path):
-    one, two = Claims(tmp_path, "one"), Claims(tmp_path, "two")
+def test_leases_of_the_living_hold_and_of_the_dead_are_broken(tmp_path):
+    one, two = Leases(tmp_path, "one"), Leases(tmp_path, "two")
     assert one.take("00ff", 3) == ""
     assert two.take("00ff", 3) is None
     one.release("00ff")
@@ -203,14 +203,14 @@ def test_claims_of_the_living_hold_and_of_the_dead_are_broken(tmp_path):
     assert not is_alive(tmp_path, "two")
     assert one.take("00ff", 3) == "two", "the name of the worker whose results must be read"
     two.release("00ff")
-    assert (tmp_path / CLAIMS / "00ff").exists(), "a broken claim is not its old owner's to release"
+    assert (tmp_path / LEASES / "00ff").exists(), "a broken lease is not its old owner's to release"
 
 
 def test_a_silent_machine_is_given_up_after_a_while(tmp_path):
     import json
     import os
 
-    Claims(tmp_path, "far")
+    Leases(tmp_path, "far")
     mark = tmp_path / WORKERS / "far"
     mark.write_text(json.dumps({**json.loads(mark.read_text()), "machine": "another host"}))
     assert is_alive(tmp_path, "far")
@@ -249,8 +249,8 @@ def test_a_full_disk_stops_with_a_sentence_and_loses_nothing(tmp_path):
 @pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="only Linux has /dev/full; a bounded file stands for it above"
 )
-def test_a_claim_that_finds_the_disk_full_is_no_death_of_a_worker(tmp_path, monkeypatch):
-    """On a disk really full the claim failed before any result did: workers ended in tracebacks and were replaced."""
+def test_a_lease_that_finds_the_disk_full_is_no_death_of_a_worker(tmp_path, monkeypatch):
+    """On a disk really full the lease failed before any result did: workers ended in tracebacks and were replaced."""
     import os
 
     sweep(CASE, over={"seed": "0..1"}, measure=["loss"], executor="serial", out=tmp_path)
@@ -258,7 +258,7 @@ def test_a_claim_that_finds_the_disk_full_is_no_death_of_a_worker(tmp_path, monk
 
     def full(path, flags, *more, **options):
         made = real(path, flags, *more, **options)
-        if Path(str(path)).parent.name != CLAIMS:
+        if Path(str(path)).parent.name != LEASES:
             return made
         os.close(made)
         return real("/dev/full", os.O_WRONLY)
@@ -267,13 +267,13 @@ def test_a_claim_that_finds_the_disk_full_is_no_death_of_a_worker(tmp_path, monk
     with pytest.raises(StorageError, match="No space left on device; what was finished before is kept"):
         sweep(CASE, over={"seed": "0..5"}, measure=["loss"], executor="serial", out=tmp_path)
     monkeypatch.undo()
-    assert not list((tmp_path / CLAIMS).iterdir())
+    assert not list((tmp_path / LEASES).iterdir())
     assert sweep(CASE, over={"seed": "0..5"}, measure=["loss"], executor="serial", out=tmp_path).computed == 4
 
 
 def test_a_sweep_that_ends_leaves_the_marks_of_another_ones_tasks(tmp_path):
     """Every mark was deleted with the dead; who was given a lost task again would have computed all of it again."""
-    alive, dead = Claims(tmp_path, "alive"), Claims(tmp_path, "dead")
+    alive, dead = Leases(tmp_path, "alive"), Leases(tmp_path, "dead")
     begin(tmp_path, "other-1", "alive")
     begin(tmp_path, "mine-1", "dead")
     (tmp_path / WORKERS / "dead").unlink()
@@ -290,7 +290,7 @@ def test_nobody_is_given_up_because_the_disk_is_full(tmp_path, monkeypatch):
     """Whether a worker of another machine is silent is asked of the folder's clock, which cannot be read there."""
     import json
 
-    Claims(tmp_path, "far")
+    Leases(tmp_path, "far")
     mark = tmp_path / WORKERS / "far"
     mark.write_text(json.dumps({**json.loads(mark.read_text()), "machine": "another host"}))
 
@@ -325,7 +325,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     assert 5 <= answer["computed"] == answer["done"] == len(records(tmp_path)) < 10_000
     assert len(workers) == 3, "two workers and what they were forked from"
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers), "no worker is left behind"
-    assert not list((tmp_path / CLAIMS).iterdir())
+    assert not list((tmp_path / LEASES).iterdir())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere workers import the script")
@@ -350,7 +350,7 @@ def test_names_of_executors_are_checked():
         sweep(CASE, over={"seed": "0..1"}, workers=0)
 
 
-def test_cases_of_one_claim_stay_in_one_task():
+def test_cases_of_one_lease_stay_in_one_task():
     from reluflow.sweep.queue import TaskQueue
     from reluflow.sweep.store import Progress
     from reluflow.sweep.worker import Report

@@ -1,4 +1,4 @@
-"""Errata: every code named anywhere is an object with its two forms, and its cases tell them apart."""
+"""Errata: every code named anywhere is an object with its two forms, and its cases distinguish them."""
 
 from __future__ import annotations
 

@@ -134,12 +134,12 @@ def test_one_reason_is_given_once(problem):
 
 
 def test_a_sweep_runs_one_draw_at_other_scales(problem):
-    theorem = _theorem(plan=lambda e: FlowPlan(times=(1.0,), sweep=(-2.0, -4.0)))
+    theorem = _theorem(plan=lambda e: FlowPlan(times=(1.0,), other_scales=(-2.0, -4.0)))
     evidence = gather(theorem, problem)
-    shifts = [e.network.log_scale - problem.network.log_scale for e in evidence.sweep]
+    shifts = [e.network.log_scale - problem.network.log_scale for e in evidence.other_scales]
     assert shifts == pytest.approx([-2.0, -4.0])
-    assert all(np.array_equal(e.network.w, problem.network.w) for e in evidence.sweep)
-    assert all(e.run.snapshots[0].time == 1.0 for e in evidence.sweep)
+    assert all(np.array_equal(e.network.w, problem.network.w) for e in evidence.other_scales)
+    assert all(e.run.snapshots[0].time == 1.0 for e in evidence.other_scales)
 
 
 def test_a_theorem_can_be_run_at_its_own_scale(problem):

@@ -4,7 +4,7 @@ import numpy as np
 
 from reluflow.viz.image_grid import ImageGrid
 from reluflow.viz.panels import Curve, Panel, plot_panels
-from reluflow.viz.style import house_style, new_figure
+from reluflow.viz.style import figure_style, new_figure
 from reluflow.viz.vector_plane import VectorPlane
 
 
@@ -23,7 +23,7 @@ def test_time_zero_is_not_drawn_on_a_logarithmic_axis():
 
 def test_zero_is_one_grey():
     """Min et al., Figures 5, 10, 11: zero had another grey in each image."""
-    with house_style():
+    with figure_style():
         axes = new_figure(3, 3).add_subplot()
         ImageGrid("", np.array([[0.0, 1.0, 0.0, -0.2], [0.0, 0.1, -5.0, 0.0]]), ["a", "b"]).draw(axes)
     shades = np.asarray(axes.images[0].get_array())
@@ -31,7 +31,7 @@ def test_zero_is_one_grey():
 
 
 def test_a_ray_is_seen_beyond_a_sample_along_it_and_a_marked_one_has_a_diamond():
-    with house_style():
+    with figure_style():
         axes = new_figure(3, 3).add_subplot()
         VectorPlane("", 2.0, rays=[[1.0, 0.0], [0.0, 1.0]], ray_signs=[1, -1], ray_marks=[True, False]).draw(axes)
     tips = [line.get_xydata()[-1] for line in axes.lines if len(line.get_xydata()) == 1]
@@ -41,7 +41,7 @@ def test_a_ray_is_seen_beyond_a_sample_along_it_and_a_marked_one_has_a_diamond()
 
 def test_a_level_curve_shows_no_step():
     """Boursier & Flammarion, Figure 2 at iteration 0: h is 1e-8, and each point went to its own row of pixels."""
-    with house_style():
+    with figure_style():
         figure = new_figure(3, 151 / 150)  # level 0 lies between two rows
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set_axis_off()

@@ -1,4 +1,4 @@
-"""Panels draw the numbers they are given, in looks that can be told apart without colour."""
+"""Panels draw the numbers they are given, in looks that can be distinguished without colour."""
 
 import numpy as np
 import pytest

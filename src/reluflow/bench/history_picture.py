@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reluflow.bench.history import HistoryLine, Machine
 from reluflow.errors import InvalidInputError
-from reluflow.viz.style import house_style
+from reluflow.viz.style import figure_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +30,7 @@ def plot_history(history: Sequence[HistoryLine]) -> Figure:
     versions = list(dict.fromkeys(_version_of(line) for line in history))
     machines = list(dict.fromkeys(line.machine for line in history))
     groups = sorted({name.partition("/")[0] for line in history for name in line.seconds})
-    with house_style():
+    with figure_style():
         figure = Figure(figsize=(8.0, 2.6 * len(groups) + 0.4 * len(machines)), layout="constrained")
         panels = figure.subplots(len(groups), 1, squeeze=False, sharex=True)[:, 0]
         for panel, group in zip(panels, groups, strict=True):

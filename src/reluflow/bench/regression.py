@@ -75,7 +75,7 @@ def compare_versions(
     names
         Which tasks; all by default.
     on_round
-        Told what is being done.
+        Called with what is being done.
     """
     if not (other / "reluflow" / "__init__.py").exists():
         raise InvalidInputError(

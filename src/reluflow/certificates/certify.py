@@ -237,7 +237,7 @@ def _certify_point(
         return verdict(
             Kind.NOT_STATIONARY,
             f"A neuron should gain {worst:.3g} of the total force, yet no trial step confirmed it: the point is not "
-            "stationary accurately enough to tell a saddle from a minimum; train longer.",
+            "stationary accurately enough to distinguish a saddle from a minimum; train longer.",
         )
     if found.bound > rtol:
         open_points.append(

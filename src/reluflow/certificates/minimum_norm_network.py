@@ -128,7 +128,7 @@ def minimum_norm_network(
     max_rounds
         Cone programs at most.
     max_seconds, progress
-        Processor time allowed, and a function that is told the share of it that is spent.
+        Processor time allowed, and a function called with the share of it that is spent.
 
     Returns
     -------

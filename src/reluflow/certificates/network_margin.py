@@ -100,7 +100,7 @@ def network_margin(
     max_seconds
         Processor time allowed; the bracket is valid wherever it ends.
     progress
-        Told the share of the work that is done, or of the time that is spent.
+        Called with the share of the work that is done, or of the time that is spent.
 
     Examples
     --------

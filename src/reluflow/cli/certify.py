@@ -106,7 +106,7 @@ def command(
                 "escape": escape,
                 "reasons": [*verdict.reasons, *verdict.open_points],
             }
-            | ({} if place is None else {"whereabouts": {row["quantity"]: row["value"] for row in place.table()}})
+            | ({} if place is None else _assessment(place))
         )
         return
     name = str(verdict.kind)
@@ -126,3 +126,9 @@ def command(
     if place is not None:
         for sentence in place.sentences():
             print(sentence)
+
+
+def _assessment(place: Any) -> dict[str, Any]:
+    """The keys of `--from-here`; `whereabouts` is what version 0.2 called it, to go with 0.4."""
+    values = {row["quantity"]: row["value"] for row in place.table()}
+    return {"assessment": values, "whereabouts": values}

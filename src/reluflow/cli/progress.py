@@ -50,7 +50,7 @@ def stage_bar() -> Iterator[tuple[Callable[[str], None], Callable[[float], None]
 
 @contextmanager
 def share_bar(words: str) -> Iterator[Callable[[float], None] | None]:
-    """Give a function that is told the share of the work done and shows it with the time left; None where nobody looks.
+    """Give a function that shows the share of the work done with the time left; None where there is no terminal.
 
     The bar appears with the first word about the progress, so that quick work shows nothing.
     """
@@ -69,7 +69,7 @@ def share_bar(words: str) -> Iterator[Callable[[float], None] | None]:
 
 @contextmanager
 def compiling_bar() -> Iterator[Callable[[int, int], None]]:
-    """Give a function that is told how many kernels of how many are compiled, and shows it with the time left."""
+    """Give a function that shows how many kernels of how many are compiled, with the time left."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 

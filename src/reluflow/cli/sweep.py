@@ -197,10 +197,7 @@ def _run(
             }
         )
     else:
-        print(
-            f"{result.cases} cases: {result.done} done, {result.failed} failed; {result.computed} computed now", end=""
-        )
-        print(f" in {number(result.seconds, 3)} s." if result.computed else ", nothing was missing.")
+        print(f"{result.cases} cases: {result.done} done, {result.failed} failed; {_computed_now(result)}.")
         if result.failed:
             _print_failures(result)
         print(f"Table: {result.table}")
@@ -210,6 +207,12 @@ def _run(
         click.echo(f"Interrupted; {result.done} of {result.cases} are done and kept.", err=True)
         return INTERRUPTED
     return 0
+
+
+def _computed_now(result: Any) -> str:
+    if result.computed:
+        return f"{result.computed} computed now in {number(result.seconds, 3)} s"
+    return "0 computed now" if result.done + result.failed < result.cases else "0 computed now, nothing was missing"
 
 
 def _print_failures(result: Any) -> None:

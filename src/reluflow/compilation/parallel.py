@@ -38,7 +38,7 @@ def compile_kernels(
     modules
         Files of kernels.
     on_progress
-        Told how many of how many are done; called only where something must be compiled.
+        Called with how many of how many are done, and called only where something must be compiled.
     processes
         How many to use; by default one per core.
 

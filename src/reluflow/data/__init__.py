@@ -3,7 +3,7 @@
 from reluflow.data.choice import TableChoice
 from reluflow.data.dataset import Dataset, Task
 from reluflow.data.files import read_dataset, write_dataset
-from reluflow.data.given import as_dataset
+from reluflow.data.in_memory import as_dataset
 from reluflow.data.registered import DatasetParameter, RegisteredDataset, SuggestedSettings
 from reluflow.data.registry import REGISTRY, load, open_dataset, registered_datasets, suggested_settings
 

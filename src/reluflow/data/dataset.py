@@ -1,4 +1,4 @@
-"""Dataset: n labelled points in R^d, what every other room starts from."""
+"""Dataset: n labelled points in R^d, the input of every other package."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def read_dataset(
 
 
 def read_file(path: str | os.PathLike[str], choice: TableChoice, *, bias: bool = False) -> Reading:
-    """Read a dataset from a file, with the sentence that says what was understood."""
+    """Read a dataset from a file, with a sentence on how it was read."""
     source = Path(path)
     if os.path.isdir(source):
         raise InvalidInputError(f"`{source}` must be a file, got a folder; name the .csv or .npz file inside it.")

@@ -57,7 +57,7 @@ class Labelling:
     classes: tuple[str, ...] | None = None
 
     def counted(self) -> str:
-        """The labels in words, for the sentence that says what was read."""
+        """The labels in words, for the sentence on what was read."""
         kept = self.y[self.is_kept]
         if self.classes is not None:
             of = "" if any(number_from(name) is None for name in self.classes) else "of label "

@@ -1,4 +1,4 @@
-"""From a table to a dataset, with the sentence that says what was understood."""
+"""From a table to a dataset, with a sentence on how it was read."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from reluflow.data.catalogue import CATALOGUE
 from reluflow.data.choice import Names, TableChoice
 from reluflow.data.dataset import Dataset, Task
 from reluflow.data.files import data_suffix, read_file
-from reluflow.data.given import reading_of
+from reluflow.data.in_memory import reading_of
 from reluflow.data.reading import Reading
 from reluflow.data.registered import RegisteredDataset, SuggestedSettings, Value
 from reluflow.errors import InvalidInputError
@@ -150,7 +150,7 @@ def open_dataset(name_or_path: str | os.PathLike[str], *, bias: bool = False, se
 def open_reading(
     name_or_path: str | os.PathLike[str], choice: TableChoice, *, bias: bool = False, seed: int | None = None
 ) -> Reading:
-    """What `open_dataset` gives, with the sentence that says what was understood; empty for a registered name."""
+    """What `open_dataset` gives, with a sentence on how it was read; empty for a registered name."""
     if not isinstance(name_or_path, str) or _is_path(name_or_path):
         reading = read_file(name_or_path, choice, bias=bias)
         reading.dataset.check_samples()

@@ -15,7 +15,7 @@ BLOCK = 512  # samples at once: what six convolutions of a full-size network kee
 
 
 def outputs(network: Any, X: ArrayLike, *, precision: Precision = "float64") -> FloatArray:
-    """f(x_k) of any network of this room, shape (n,), as doubles."""
+    """f(x_k) of any network of this package, shape (n,), as doubles."""
     checked_precision(precision)
     with arithmetic(precision):
         values = outputs_on_device(on_device(network, precision), on_device(np.asarray(X), precision))

@@ -41,7 +41,7 @@ def train_deep(
     Parameters
     ----------
     network
-        A network of this room, or any Equinox module that maps one sample to one number.
+        A network of this package, or any Equinox module that maps one sample to one number.
     dataset
         n samples.
     loss

@@ -1,7 +1,7 @@
 """Branching: the neurons of a run that go another way when it is computed more exactly.
 
 Near a ridge, or near the direction that repels it, a neuron is a ball on a hill top: an error too small to be seen in
-the outputs decides which side it takes. Such neurons cannot be told from one run. They can from two.
+the outputs decides which side it takes. Such neurons cannot be distinguished from one run. They can from two.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class Checkpoint:
 def settings_of(problem: TrainingProblem, solver: AbstractSolver, **others: object) -> dict[str, str]:
     """Everything that shapes a run, by name: two runs with the same settings give the same numbers.
 
-    Solvers, losses and stopping rules are frozen dataclasses, so their `repr` tells all there is, to the last digit of
+    Solvers, losses and stopping rules are frozen dataclasses, so their `repr` shows all there is, to the last digit of
     the last number of an array that one of them may hold.
     """
     network = problem.network

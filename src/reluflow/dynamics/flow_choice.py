@@ -32,7 +32,7 @@ class FlowSolver(StrEnum):
 
 @dataclass(frozen=True)
 class ChosenFlow:
-    """A flow solver, its name and the sentence that says why it was taken."""
+    """A flow solver, its name and the reason in a sentence it was taken."""
 
     solver: EventDrivenFlow | CollocationFlow
     name: FlowSolver
@@ -76,7 +76,7 @@ def choose_flow(
     Returns
     -------
     ChosenFlow
-        The solver, its name and the sentence that says why.
+        The solver, its name and the reason in a sentence.
 
     Examples
     --------

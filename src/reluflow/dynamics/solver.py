@@ -123,7 +123,7 @@ class AbstractRun(ABC):
 
 
 class AbstractSolver(ABC):
-    """A method of training: its settings, each a field of a frozen dataclass, so that `repr` tells them all.
+    """A method of training: its settings, each a field of a frozen dataclass, so that `repr` shows them all.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ class AbstractStoppingRule(ABC):
 class Stationary(AbstractStoppingRule):
     r"""Stop when the norm of the gradient is at most `atol` and no neuron, however light, is still growing or turning.
 
-    The second half tells a stationary point from a plateau: beside a saddle the gradient is as small as the neurons
+    The second half excludes plateaus: beside a saddle the gradient is as small as the neurons
     that are about to leave it. For a classification loss the gradient is measured against the total force
     $c \sum_k |\partial\ell/\partial h|$ of the samples it acts on, so that a loss that fades for ever is not taken
     for a minimum. For the

@@ -183,7 +183,7 @@ class Experiment:
         )
 
     def flow_for(self, problem: TrainingProblem) -> ChosenFlow:
-        """The solver of the flow, with its name and the sentence that says why it was taken."""
+        """The solver of the flow, with its name and the reason in a sentence it was taken."""
         return flow_for(self, problem)
 
     def solver_for(self, problem: TrainingProblem) -> AbstractSolver:

@@ -85,7 +85,7 @@ def one_of(*words: str) -> Reader:
 
 
 def loss_name(name: str, text: str) -> str:
-    """The name of a loss, one registered by somebody else included."""
+    """The name of a loss, one registered by another package included."""
     return str(one_of(*LOSSES)(name, text))
 
 

@@ -214,7 +214,7 @@ def align(
     max_seconds
         Processor time; neurons whose turn has not come by then are `open`, with status `not-followed`.
     progress
-        Told the share of the neurons that are done, or of the time that is spent; the numbers are the same.
+        Called with the share of the neurons that are done, or of the time that is spent; the numbers are the same.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.data.dataset import Dataset
-from reluflow.data.given import as_dataset
+from reluflow.data.in_memory import as_dataset
 from reluflow.geometry.arrangement import (
     NEAR,
     TIE,
@@ -152,7 +152,7 @@ def extremal_vectors(
     max_seconds
         Processor time for that search; `why` says how much of it was done.
     progress
-        Told the share of the search that is done.
+        Called with the share of the search that is done.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def extremal_vectors_of(
     """Extremal vectors for given forces r_k, those at a plateau of the loss included.
 
     `num_starts`, `seed` and `max_seconds` matter only beyond `max_cones`, where neurons are followed instead of cones
-    visited. `progress` is told the share of them that is done. See `extremal_vectors`.
+    visited. `progress` is called with the share of them that is done. See `extremal_vectors`.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.data.dataset import Dataset
-from reluflow.data.given import as_dataset
+from reluflow.data.in_memory import as_dataset
 from reluflow.geometry.arrangement import (
     NEAR,
     TIE,
@@ -149,7 +149,7 @@ def extremal_pairs(
     max_seconds
         Processor time for visiting cones or following neurons; `why` says how much was done.
     progress
-        Told the share that is done.
+        Called with the share that is done.
 
     Examples
     --------

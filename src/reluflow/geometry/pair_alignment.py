@@ -59,7 +59,7 @@ def align_pairs(
     max_seconds
         Processor time; neurons whose turn has not come by then are `open`, with status `not-followed`.
     progress
-        Told the share of the neurons that are done, or of the time that is spent.
+        Called with the share of the neurons that are done, or of the time that is spent.
 
     Notes
     -----

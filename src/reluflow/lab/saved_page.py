@@ -36,7 +36,7 @@ def shell() -> str:
 </head>
 <body class="is-saved">
 <header><h1>{TITLE} <span>reluflow</span></h1></header>
-<main><section id="viewer" aria-label="The run"></section><section id="says" aria-label="What it says"></section></main>
+<main><section id="viewer" aria-label="The run"></section><section id="says" aria-label="Findings"></section></main>
 <noscript><p>The slider needs JavaScript.</p></noscript>
 <script type="text/plain" id="data">{DATA}</script>
 <script type="text/plain" id="run">{RUN}</script>

@@ -81,7 +81,8 @@ class StepSize(RowsToFrame):
         what = _PLAIN_WORDS.get(kind, kind)
         if boundary.up_to is None and boundary.fails_at is None:
             return (
-                "At no learning rate could it be told in the time allowed where descent ends." + self._first_departure()
+                "At no learning rate could it be decided in the time allowed where descent ends."
+                + self._first_departure()
             )
         if boundary.up_to is None:
             words = f"At no learning rate that was tried does gradient descent end at the {what} of the flow"
@@ -247,21 +248,21 @@ def step_size(
             raise InvalidInputError(f"`rates` must hold positive learning rates, got {rate}.")
     problem.refuse_several_outputs("a comparison with descent")
     materialized(problem.network)  # refuses a scale that descent cannot hold, before the flow is run
-    allowed, tell = ProcessorTime(max_seconds), progress or _silent
-    tell(0.0, "the flow")
+    allowed, report = ProcessorTime(max_seconds), progress or _silent
+    report(0.0, "the flow")
     reference = ReferenceFlow.of(problem, horizon=horizon, max_seconds=_FLOW_SHARE * max_seconds)
-    tell(0.15, "curvature along the flow")
+    report(0.15, "curvature along the flow")
     num_times = 48 if problem.network.w.size < 1000 else 12
     along = curvature_along(reference, num_times=num_times, max_seconds=0.2 * allowed.left)
     limit = None if problem.loss.is_classification else reference.limit
     end = _fading(along) if limit is None else sharpness(problem, limit.network)
     chosen = sorted(set(rates), reverse=True) or _default_rates(problem, reference.horizon, end, along)
-    tell(0.25, "the outputs of the flow")
+    report(0.25, "the outputs of the flow")
     moments = np.concatenate([lr * comparison_steps(lr, reference.horizon) for lr in chosen])
     outputs = reference.outputs_at(moments, max_seconds=0.3 * allowed.left)
     runs: list[FollowedRate] = []
     for at, lr in enumerate(chosen):
-        tell(0.3 + 0.4 * at / len(chosen), f"learning rate {lr:.3g}")
+        report(0.3 + 0.4 * at / len(chosen), f"learning rate {lr:.3g}")
         share = 0.8 * allowed.left / (len(chosen) - at)  # so that one slow rate leaves time for the others
         runs.append(follow_rate(reference, DescentRule(lr), outputs, max_seconds=max(share, 0.2)))
         if allowed.is_spent:
@@ -270,7 +271,7 @@ def step_size(
 
     def look_at(lr: float) -> FollowedRate:
         if lr not in followed:
-            tell(0.7 + 0.3 * allowed.share, f"learning rate {lr:.3g}")
+            report(0.7 + 0.3 * allowed.share, f"learning rate {lr:.3g}")
             followed[lr] = follow_rate(reference, DescentRule(lr), max_seconds=max(allowed.left, 1.0))
         return followed[lr]
 
@@ -289,7 +290,7 @@ def step_size(
     if batch is not None or momentum > 0.0:
         for lr in chosen:
             if not allowed.is_spent:
-                tell(0.95, f"learning rate {lr:.3g}, {'batches' if batch is not None else 'momentum'}")
+                report(0.95, f"learning rate {lr:.3g}, {'batches' if batch is not None else 'momentum'}")
                 rule = DescentRule(lr, momentum=momentum, batch=batch)
                 found = share_at_limit(
                     reference, rule, trials=trials, max_seconds=allowed.left, is_spent=lambda: allowed.is_spent

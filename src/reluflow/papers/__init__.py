@@ -1,5 +1,5 @@
 """The figures and tables of six papers, redrawn with their claims asserted; one folder per paper.
 
 `registry` lists and finds them without loading anything heavy, `reproduction` runs them, `gallery` and `claims_table`
-tell what came out.
+show what came out.
 """

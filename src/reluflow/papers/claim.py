@@ -104,8 +104,8 @@ class Claim:
         cls, text: str, measured: Number, expected: Number, *, atol: float = 0.0, rtol: float = 0.0, **words: Any
     ) -> Claim:
         """|measured - expected| <= atol + rtol |expected|."""
-        room = atol + rtol * abs(expected)
-        return cls.of(text, equals(measured, expected, atol=room), f"{expected:.6g} ± {room:.2g}", **words)
+        allowance = atol + rtol * abs(expected)
+        return cls.of(text, equals(measured, expected, atol=allowance), f"{expected:.6g} ± {allowance:.2g}", **words)
 
     @classmethod
     def below(cls, text: str, measured: Number, bound: Number, **words: Any) -> Claim:

@@ -254,7 +254,7 @@ def write_record(made: Iterable[Reproduction], folder: Path) -> Path:
 
 
 def read_record(folder: Path) -> tuple[Reproduction, ...]:
-    """The reproductions that `results.json` of a folder tells of; none where there is no such file."""
+    """The reproductions that `results.json` of a folder has; none where there is no such file."""
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         return tuple(_from_record(item, folder) for item in record["reproductions"])

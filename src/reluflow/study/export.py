@@ -75,7 +75,8 @@ def as_json(found: Study) -> dict[str, Any]:
                 "margin": v.margin,
                 "bundles": v.num_bundles,
                 "difference": v.difference,
-                "same_story": v.tells_the_same,
+                "same_function": v.ends_in_same_function,
+                "same_story": v.ends_in_same_function,  # its name in version 0.2, to go with 0.4
             }
             for v in found.variations
         ],

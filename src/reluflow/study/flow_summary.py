@@ -32,7 +32,11 @@ STEP_SECONDS = {  # per step, and per step and product n d m; of collocation a g
     FlowSolver.EVENT_DRIVEN: (5e-4, 3e-8),
     FlowSolver.COLLOCATION: (4e-3, 3e-8),
 }
-STORY_RTOLS = ((3_000, None), (30_000, 1e-6), (np.inf, 1e-5))  # n d m up to which a summary is told to which tolerance
+SUMMARY_RTOLS = (
+    (3_000, None),
+    (30_000, 1e-6),
+    (np.inf, 1e-5),
+)  # n d m up to which a summary is computed to which tolerance
 RUN_SECONDS = 10.0
 FEWEST_STEPS = 30
 DESCENT_WORK = 3e9  # n d m times iterations of the descent after a flow that was cut short: some seconds
@@ -91,7 +95,7 @@ class FlowInterrupted(KeyboardInterrupt):
 def flow_of_study(problem: TrainingProblem) -> ChosenFlow:
     """The solver of a summary: the faster one, at the tolerance a summary needs where many neurons cross many walls."""
     size = problem.dataset.X.size * problem.network.num_neurons
-    return choose_flow(problem, to_the_end=True, rtol=next(rtol for most, rtol in STORY_RTOLS if size <= most))
+    return choose_flow(problem, to_the_end=True, rtol=next(rtol for most, rtol in SUMMARY_RTOLS if size <= most))
 
 
 def follow_flow(

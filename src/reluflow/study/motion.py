@@ -88,7 +88,7 @@ def motion_of(summary: FlowSummary) -> Motion:
 
 
 def _signs(network: Network) -> FloatArray:
-    """Of a_j; of several outputs all 1, since there the output that is pushed most tells neurons apart."""
+    """Of a_j; of several outputs all 1, since there the output that is pushed most distinguishes neurons."""
     return np.sign(network.a) if network.num_outputs == 1 else np.ones(network.num_neurons)
 
 
@@ -130,7 +130,7 @@ def _plane(summary: FlowSummary) -> tuple[FloatArray, str]:
 
 
 def picked_frames(summary: FlowSummary, motion: Motion) -> list[tuple[int, str]]:
-    """Up to six moments that tell the run: start, end of each phase, end."""
+    """Up to six moments that show the run: start, end of each phase, end."""
     picked: list[tuple[int, str]] = [(0, "start, t = 0")]
     for phase in summary.trajectory.phases:
         if phase.name == "plateau" or not phase.end < motion.times[-1]:

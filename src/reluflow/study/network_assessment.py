@@ -12,7 +12,7 @@ from reluflow.certificates.certify import Certificate, Kind, certify
 from reluflow.certificates.limits.certified_limit import CertifiedLimit
 from reluflow.certificates.limits.levelling import end_of_training, may_be_stiff
 from reluflow.certificates.limits.undecided import limit_or_undecided
-from reluflow.data.given import as_dataset
+from reluflow.data.in_memory import as_dataset
 from reluflow.deprecation import warn_old_form
 from reluflow.dynamics.flow_choice import choose_flow
 from reluflow.dynamics.phases import FITTED, LARGE_OUTPUT, SMALL_OUTPUT

@@ -197,9 +197,11 @@ def _theorems(found: Study) -> str:
         ]
         names = ("theorem", "asks for a size of at most", "checked at", "used in this run", "met")
         advice = "<h3>How small must the start be?</h3>" + table(names, rows, label="Scales")
-    told = [a for a in found.answers if a.is_applicable or a.word == "inconclusive"]
-    silent = [a for a in found.answers if a not in told]
-    verdicts = _answers(told, "Verdicts") if told else "<p>None of the theorems checked applies to these data.</p>"
+    answered = [a for a in found.answers if a.is_applicable or a.word == "inconclusive"]
+    silent = [a for a in found.answers if a not in answered]
+    verdicts = (
+        _answers(answered, "Verdicts") if answered else "<p>None of the theorems checked applies to these data.</p>"
+    )
     details = "".join(_details(a) for a in found.answers if a.is_applicable)
     folded = f"Theorems that do not apply, or could not be checked, and why: {len(silent)}"
     rest = f"<details><summary>{folded}</summary>{_answers(silent, folded)}</details>" if silent else ""
@@ -264,7 +266,7 @@ def _sensitivity(found: Study) -> str:
             number(v.margin),
             str(v.num_bundles),
             number(v.difference),
-            Mark(v.tells_the_same),
+            Mark(v.ends_in_same_function),
         )
         for v in found.variations
     ]

@@ -13,7 +13,7 @@ from reluflow.dynamics.trajectory import Outcome
 from reluflow.study.flow_summary import FlowSummary, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
 
-SAME_FUNCTION = 0.02  # largest difference of outputs, relative to their size, of two runs that tell one summary
+SAME_FUNCTION = 0.02  # largest difference of outputs, relative to their size, of two runs with one summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Variation:
     has_ended: bool
 
     @property
-    def tells_the_same(self) -> bool | None:
+    def ends_in_same_function(self) -> bool | None:
         """Whether it ends in the same function as the first run; None where it did not end."""
         return bool(self.difference <= SAME_FUNCTION) if self.has_ended else None
 

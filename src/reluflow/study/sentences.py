@@ -208,9 +208,9 @@ def _margins(flow: FlowSummary) -> list[str]:
 def _about_variations(found: Study) -> list[str]:
     if not found.variations:
         return []
-    same = [v for v in found.variations if v.tells_the_same is True]
-    other = [v for v in found.variations if v.tells_the_same is False]
-    unknown = [v for v in found.variations if v.tells_the_same is None]
+    same = [v for v in found.variations if v.ends_in_same_function is True]
+    other = [v for v in found.variations if v.ends_in_same_function is False]
+    unknown = [v for v in found.variations if v.ends_in_same_function is None]
     total = len(found.variations)
     scales = ", ".join(dict.fromkeys(v.scale for v in found.variations))
     draws = len({v.seed for v in found.variations})
@@ -245,23 +245,23 @@ def _elsewhere(found: Study, other: list[Variation]) -> str:
 
 def _about_data(found: Study) -> list[str]:
     data = found.dataset
-    told = [f"{data.name}: {data.n} samples in dimension {data.d}, {_task_words(data)}; {data.provenance}."]
+    sentences = [f"{data.name}: {data.n} samples in dimension {data.d}, {_task_words(data)}; {data.provenance}."]
     if found.output_bias != "none":
-        told.append(
+        sentences.append(
             "The network has an output bias, which is trained."
             if found.output_bias == "train"
             else "The network has an output bias, which stays as it is."
         )
     if found.separator is not None:
         if found.separator.separable:
-            told.append(
+            sentences.append(
                 f"A linear classifier through the origin separates it with margin {found.separator.margin:.6g}."
             )
         elif str(found.separator.status) == "not-separable":
-            told.append("No linear classifier through the origin separates it.")
+            sentences.append("No linear classifier through the origin separates it.")
         else:
-            told.append("Whether a linear classifier through the origin separates it is not decided.")
-    return told
+            sentences.append("Whether a linear classifier through the origin separates it is not decided.")
+    return sentences
 
 
 def _task_words(data: Dataset) -> str:
@@ -362,23 +362,23 @@ _OPENINGS = (
 
 
 def _about_theorems(found: Study) -> list[str]:
-    told = []
+    sentences = []
     if found.answers:
         for word, opening in _OPENINGS:
             keys = [a.theorem.key for a in found.answers if a.word == word]
             if keys:
-                told.append(f"{opening}: {', '.join(keys)}.")
+                sentences.append(f"{opening}: {', '.join(keys)}.")
         undecided = [a.theorem.key for a in found.answers if a.word == "inconclusive"]
         if not undecided and not any(a.is_applicable for a in found.answers):
-            told.append("None of the theorems checked applies to these data.")
+            sentences.append("None of the theorems checked applies to these data.")
         if undecided:
-            told.append(f"Theorems that were checked without a verdict: {', '.join(undecided)}.")
+            sentences.append(f"Theorems that were checked without a verdict: {', '.join(undecided)}.")
     if found.diagnosis is not None:
         close = [c for c in found.diagnosis.conditions if c.holds and c.margin is not None and 0 < c.margin < 1e-3]
         if close:
             names = ", ".join(f"{c.key} {c.margin:.2g}" for c in close)
-            told.append(f"Assumptions that hold by a margin below 0.001: {names}.")
-    return told
+            sentences.append(f"Assumptions that hold by a margin below 0.001: {names}.")
+    return sentences
 
 
 def _clock(flow: FlowSummary) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from reluflow.certificates.hard_margin import HardMargin
 from reluflow.data.dataset import Dataset
-from reluflow.data.given import as_dataset
+from reluflow.data.in_memory import as_dataset
 from reluflow.deprecation import warn_old_form
 from reluflow.dynamics.stopping import Allowance
 from reluflow.experiment.building import with_output_bias

@@ -2,8 +2,8 @@
 
 Dask gives a task to another worker where it takes the first for dead. The first may have written results before it
 died, or have finished and only its report was lost; whoever has the task next finds its name here and reads what it
-wrote. The name is noted after the claims are taken and before anything is computed, so what was written before the
-claims were given back is always seen.
+wrote. The name is noted after the leases are taken and before anything is computed, so what was written before the
+leases were given back is always seen.
 """
 
 from __future__ import annotations

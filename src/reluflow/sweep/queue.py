@@ -16,7 +16,7 @@ RETRY_BUSY_S = 1.0
 
 
 class TaskQueue:
-    """Cases in tasks; those under one claim are always in one task.
+    """Cases in tasks; those under one lease are always in one task.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ class TaskQueue:
         self._known = known
         self._num_workers = num_workers
         self._is_retry = is_retry
-        self._cases, claims = known.in_claim_order(missing)
-        self._ends = np.append(np.flatnonzero(np.diff(claims)) + 1, len(self._cases))
+        self._cases, leases = known.in_lease_order(missing)
+        self._ends = np.append(np.flatnonzero(np.diff(leases)) + 1, len(self._cases))
         self._at = 0
         self._seconds_per_case = 0.0
         self._busy: list[int] = []
@@ -51,7 +51,7 @@ class TaskQueue:
         if self._at < len(self._cases):
             start = self._at
             end = min(start + self._size(), len(self._cases))
-            self._at = int(self._ends[np.searchsorted(self._ends, end)])  # never through the middle of a claim
+            self._at = int(self._ends[np.searchsorted(self._ends, end)])  # never through the middle of a lease
             return tuple(int(index) for index in self._cases[start : self._at])
         if self._busy and time.monotonic() - self._looked >= RETRY_BUSY_S:
             return self._still_busy()
@@ -66,13 +66,13 @@ class TaskQueue:
             self._seconds_per_case = mean if before == 0.0 else 0.7 * before + 0.3 * mean
 
     def _still_busy(self) -> tuple[int, ...] | None:
-        """Cases of another sweep that have no result yet: a worker looks whether their claim is still alive."""
+        """Cases of another sweep that have no result yet: a worker looks whether their lease is still alive."""
         self._looked = time.monotonic()
         self._known.read()
         least = DONE_CODE if self._is_retry else MISSING_CODE + 1
         rest = np.array([index for index in self._busy if self._known.codes[index] < least], dtype=np.intp)
         self._busy = []
-        return tuple(int(index) for index in self._known.in_claim_order(rest)[0]) if len(rest) else None
+        return tuple(int(index) for index in self._known.in_lease_order(rest)[0]) if len(rest) else None
 
     def _size(self) -> int:
         """Cases in the next task: one at first, then what takes a while, and fewer towards the end."""

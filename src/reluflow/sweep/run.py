@@ -14,10 +14,10 @@ import numpy as np
 
 from reluflow.errors import InvalidInputError
 from reluflow.experiment import Experiment
-from reluflow.sweep.claims import remove_traces_of_the_dead, running_cases
 from reluflow.sweep.executors.executor import AbstractExecutor
 from reluflow.sweep.executors.processes import ProcessesExecutor
 from reluflow.sweep.executors.serial import SerialExecutor
+from reluflow.sweep.leases import remove_traces_of_the_dead, running_cases
 from reluflow.sweep.measures import Function, Measure
 from reluflow.sweep.plan import Over, Plan, make_plan
 from reluflow.sweep.queue import TaskQueue

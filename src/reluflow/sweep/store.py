@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reluflow.arrays import BoolArray, IndexArray
 from reluflow.errors import InvalidInputError
-from reluflow.sweep.claims import running_cases
+from reluflow.sweep.leases import running_cases
 from reluflow.sweep.measures import Measure
 from reluflow.sweep.plan import Axis, Plan
 from reluflow.sweep.segments import DONE, RESULTS, SegmentReader, write_durably
@@ -76,8 +76,8 @@ class Progress:
         names[self._order] = self._sorted
         return names
 
-    def in_claim_order(self, indices: IndexArray) -> tuple[IndexArray, NDArray[np.uint16]]:
-        """These cases by fingerprint, so that those under one claim come together, and the claim of each."""
+    def in_lease_order(self, indices: IndexArray) -> tuple[IndexArray, NDArray[np.uint16]]:
+        """These cases by fingerprint, so that those under one lease come together, and the lease of each."""
         prefixes = self.plan_prefixes()
         ordered = indices[np.argsort(prefixes[indices], kind="stable")]
         return ordered, prefixes[ordered]

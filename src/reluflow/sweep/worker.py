@@ -1,4 +1,4 @@
-"""What a worker does with the cases it is given: claim, look, compute, write, release, report."""
+"""What a worker does with the cases it is given: lease, look, compute, write, release, report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any, Self
 from reluflow.errors import ReluflowError
 from reluflow.experiment import Experiment
 from reluflow.sweep.attempts import begin
-from reluflow.sweep.claims import Claims, bucket_of
+from reluflow.sweep.leases import Leases, bucket_of
 from reluflow.sweep.measures import Measure
 from reluflow.sweep.plan import Plan
 from reluflow.sweep.segments import DONE, FAILED, Record, Segment, SegmentReader, SegmentWriter, StorageError
@@ -100,7 +100,7 @@ class Worker:
     def __post_init__(self) -> None:
         self.name = writer_name(self.assignment.driver)
         folder = Path(self.assignment.folder)
-        self._claims = Claims(folder, self.name)
+        self._leases = Leases(folder, self.name)
         self._reader = SegmentReader(folder, dict(self.assignment.known))
         self._writer = SegmentWriter(folder, self.name, segment_header(self.assignment.plan))
         self._elsewhere: dict[bytes, str] = {}
@@ -116,7 +116,7 @@ class Worker:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._contexts.close()
-        self._claims.close()
+        self._leases.close()
 
     def work(
         self, indices: Sequence[int], should_stop: Callable[[], bool] = lambda: False, *, mark: str = ""
@@ -126,7 +126,7 @@ class Worker:
         Parameters
         ----------
         indices
-            Numbers of cases in the plan; those that share a claim must come together.
+            Numbers of cases in the plan; those that share a lease must come together.
         should_stop
             Asked between cases; what is finished is written before this returns.
         mark
@@ -149,7 +149,7 @@ class Worker:
         background.start()
         try:
             for bucket, members in buckets.items():
-                broken = self._claims.take(bucket, len(members))
+                broken = self._leases.take(bucket, len(members))
                 if broken is None:
                     busy.extend(members)
                     continue
@@ -181,7 +181,7 @@ class Worker:
                 self.flush()
             finally:
                 for bucket in held:
-                    self._claims.release(bucket)
+                    self._leases.release(bucket)
         return Report(tuple(indices), computed, failed, found, tuple(busy), seconds, tuple(left))
 
     def flush(self) -> None:
@@ -195,7 +195,7 @@ class Worker:
 
     def _keep_alive(self, ended: threading.Event) -> None:
         while not ended.wait(0.2):
-            self._claims.beat()
+            self._leases.beat()
             if self._pending and time.monotonic() - self._last_flush >= FLUSH_S:
                 try:
                     self.flush()

@@ -38,7 +38,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A number, the bound it is held against, and the room between them.
+    """A number, the bound it is compared with, and the slack between them.
 
     Parameters
     ----------
@@ -279,8 +279,8 @@ def requires(
 
     `find` gives what the measure takes as its second argument, or None, or fewer than `at_least` of them.
 
-    >>> @requires(lambda evidence: evidence.sweep, "a sweep of two scales", at_least=2)
-    ... def ends(evidence, sweep): ...
+    >>> @requires(lambda evidence: evidence.other_scales, "runs at two other scales", at_least=2)
+    ... def ends(evidence, other_scales): ...
     """
 
     def guard(measure: Callable[[Evidence, Found], Result]) -> Callable[[Evidence], Result]:

@@ -1,4 +1,4 @@
-"""Confirmation: no `fails` is told before a second run, a hundred times as exact, says the same.
+"""Confirmation: no `fails` is given before a second run, a hundred times as exact, gives the same.
 
 What a run was computed to limits what can be read off it: a bound that is missed by less than the numbers move when
 the run is made more exactly is not missed. So the second run decides, and the bound of each conclusion is widened by

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from reluflow.data.dataset import Dataset
-from reluflow.data.given import as_dataset
+from reluflow.data.in_memory import as_dataset
 from reluflow.errors import InvalidInputError
 from reluflow.found_papers import found_papers
 from reluflow.losses import AbstractLoss, loss_named
@@ -132,7 +132,7 @@ def diagnose(
     max_seconds
         Processor time allowed; assumptions whose turn has not come by then are undecided.
     progress
-        Told the share of the assumptions that are judged.
+        Called with the share of the assumptions that are judged.
 
     Returns
     -------

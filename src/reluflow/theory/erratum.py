@@ -34,7 +34,7 @@ class Erratum:
     printed, corrected
         The two forms, in words.
     unmeasured
-        Why no number can tell the two forms apart; empty where the cases do.
+        Why no number can distinguish the two forms; empty where the cases do.
     """
 
     key: str

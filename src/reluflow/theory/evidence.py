@@ -1,4 +1,4 @@
-"""Evidence: what a theorem judges: a problem, a run, perhaps a sweep of runs or a record of another kind."""
+"""Evidence: what a theorem judges: a problem, a run, perhaps runs at other scales or a record of another kind."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Evidence:
         The run, or None where the data alone decide or nothing was run yet.
     parameters
         Values for the numbers a result leaves to its reader.
-    sweep
+    other_scales
         Evidence from the same draw at other scales, largest scale first.
     record
         What a paper's own kind of run recorded, or what the theorem's `record` drew or constructed; `recorded` gives it
@@ -48,7 +48,7 @@ class Evidence:
     problem: TrainingProblem
     trajectory: Trajectory | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
-    sweep: tuple[Evidence, ...] = ()
+    other_scales: tuple[Evidence, ...] = ()
     record: object = None
     companions: Mapping[str, Trajectory] = field(default_factory=dict)
     rtol: float | None = None
@@ -104,8 +104,8 @@ class Evidence:
 
     @property
     def runs(self) -> list[Trajectory]:
-        """The runs of a two-layer network, those of the sweep and the companions included."""
-        found = [e.trajectory for e in (self, *self.sweep) if e.trajectory is not None]
+        """The runs of a two-layer network, those at other scales and the companions included."""
+        found = [e.trajectory for e in (self, *self.other_scales) if e.trajectory is not None]
         return [*found, *self.companions.values()]
 
     @property
@@ -130,18 +130,20 @@ class Evidence:
     def beside(self, name: str) -> Evidence | None:
         """The companion of this name with its run as evidence of its own, or None where it was not run."""
         run = self.companions.get(name)
-        return None if run is None else replace(self, problem=run.problem, trajectory=run, sweep=(), companions={})
+        return (
+            None if run is None else replace(self, problem=run.problem, trajectory=run, other_scales=(), companions={})
+        )
 
     def parameter(self, name: str) -> float:
         """The value of a number the result leaves to its reader."""
         return float(self.parameters[name])
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Evidence:
-        """The same evidence with other parameters, also in its sweep; nothing computed is carried over."""
+        """The same evidence with other parameters, also at its other scales; nothing computed is carried over."""
         if dict(parameters) == dict(self.parameters):
             return self
-        sweep = tuple(e.with_parameters(parameters) for e in self.sweep)
-        return replace(self, parameters=dict(parameters), sweep=sweep)
+        other_scales = tuple(e.with_parameters(parameters) for e in self.other_scales)
+        return replace(self, parameters=dict(parameters), other_scales=other_scales)
 
 
 def computed_once(

@@ -56,20 +56,20 @@ class FlowPlan:
         When to stop; None runs to the last of `times`.
     horizon, log_horizon
         Give up at this time, or at this logarithm of the time.
-    sweep
+    other_scales
         Natural logarithms of factors: the same draw is also run with the network multiplied by exp of each. The plan
         is asked anew for each, for times depend on the scale.
     ridge
         What to do where the flow is not unique: stop, positive, negative or stay.
     companions
-        Other networks to run beside this one, where a result compares two runs; not repeated over the sweep.
+        Other networks to run beside this one, where a result compares two runs; not repeated at other scales.
     """
 
     times: tuple[float, ...] = ()
     until: AbstractStoppingRule | None = None
     horizon: float = float("inf")
     log_horizon: float = float("inf")
-    sweep: tuple[float, ...] = ()
+    other_scales: tuple[float, ...] = ()
     ridge: Ridge = "stop"
     companions: tuple[Companion, ...] = ()
 
@@ -79,7 +79,7 @@ class FlowPlan:
         return len(self.times)
 
     def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
-        """The run, then that at each scale of the sweep, then the companions; after one cut short no other is made."""
+        """The run, then that at each other scale, then the companions; after one cut short no other is made."""
         problem, end = evidence.problem, computing_time() + options.max_seconds
         solver = _solver_for(problem, self, options)
         rtol = solver.rtol if isinstance(solver, AbstractFlow) else None
@@ -88,12 +88,12 @@ class FlowPlan:
             return replace(options, times=(), max_seconds=max(end - computing_time(), 1e-3))
 
         trajectory: Trajectory | None = None
-        sweep: list[Evidence] = []
+        other_scales: list[Evidence] = []
         companions: dict[str, Trajectory] = {}
         try:
             trajectory = run_plan(self, problem, replace(left(), times=options.times))
             last = trajectory
-            for log_factor in sorted(self.sweep, reverse=True):
+            for log_factor in sorted(self.other_scales, reverse=True):
                 if last.outcome.is_spent:
                     break
                 network = problem.network.scaled(log_factor)
@@ -101,7 +101,7 @@ class FlowPlan:
                 its_plan = ask(other)
                 if isinstance(its_plan, FlowPlan):
                     last = run_plan(its_plan, other.problem, left())
-                    sweep.append(replace(other, trajectory=last, rtol=rtol))
+                    other_scales.append(replace(other, trajectory=last, rtol=rtol))
             for companion in self.companions:
                 if last.outcome.is_spent:
                     break
@@ -113,9 +113,11 @@ class FlowPlan:
             cut = interrupt.trajectory
             if trajectory is None:
                 raise GatheringInterrupted(replace(evidence, trajectory=cut)) from interrupt
-            runs = (*sweep, replace(evidence, problem=cut.problem, trajectory=cut))
-            raise GatheringInterrupted(replace(evidence, trajectory=trajectory, sweep=runs)) from interrupt
-        return replace(evidence, trajectory=trajectory, sweep=tuple(sweep), companions=companions, rtol=rtol)
+            runs = (*other_scales, replace(evidence, problem=cut.problem, trajectory=cut))
+            raise GatheringInterrupted(replace(evidence, trajectory=trajectory, other_scales=runs)) from interrupt
+        return replace(
+            evidence, trajectory=trajectory, other_scales=tuple(other_scales), companions=companions, rtol=rtol
+        )
 
 
 _EXACT = 1e-10  # of the event-driven solver

@@ -1,4 +1,4 @@
-"""Gather the evidence a theorem asks for: run its plan, also at the other scales of its sweep."""
+"""Gather the evidence a theorem asks for: run its plan, also at its other scales."""
 
 from __future__ import annotations
 

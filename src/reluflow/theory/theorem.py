@@ -111,7 +111,7 @@ class Conclusion:
         From evidence to measured value, bound and slack.
     level
         `exact` for identities and qualitative statements, `bound` for an explicit inequality, `scaling` for an
-        exponent fitted over a sweep of scales.
+        exponent fitted over several scales.
     source
         Whose it is: only the paper's conclusions decide between `holds` and `fails`; ours are reported beside them.
     is_asymptotic
@@ -161,7 +161,7 @@ class Theorem:
         What a run must record to be judged; None where the data alone decide. `Evidence` then holds no trajectory.
     record
         What the conclusions are measured on beside the run: draws, and objects the statement constructs. They read it
-        by `evidence.recorded(kind)`, so that a false one can be told from a true one.
+        by `evidence.recorded(kind)`, so that a false one can be distinguished from a true one.
     log_scale
         The factor, as a natural logarithm, by which to multiply the given network to meet the regime hypotheses.
     setting, example

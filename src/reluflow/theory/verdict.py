@@ -64,7 +64,7 @@ class MeasuredConclusion:
 _HIDDEN = ("is_regime", "is_empty", "is_certified")
 
 
-def _told(part: JudgedHypothesis | MeasuredConclusion) -> dict[str, Any]:
+def _as_dict(part: JudgedHypothesis | MeasuredConclusion) -> dict[str, Any]:
     """Its fields but those of the judgement alone, ready for JSON."""
     return {name: str(v) if isinstance(v, StrEnum) else v for name, v in vars(part).items() if name not in _HIDDEN}
 
@@ -175,8 +175,8 @@ class Verdict(RowsToFrame):
         if slacks:
             tightest = min(slacks, key=slacks.__getitem__)
             least = slacks[tightest]
-            told = f"{least:.4g}" if least >= 0.0 else f"0 up to the allowance for rounding, {least:.2g}"
-            words.append(f"the smallest slack is {told} ({tightest})")
+            shown = f"{least:.4g}" if least >= 0.0 else f"0 up to the allowance for rounding, {least:.2g}"
+            words.append(f"the smallest slack is {shown} ({tightest})")
         words += [f"{c.name} has {c.detail}" for c in self.deciding if c.is_empty]
         return "; ".join(words)
 
@@ -189,11 +189,11 @@ class Verdict(RowsToFrame):
             "source": str(self.theorem.source),
             "verdict": str(self.kind),
             "why": self.why,
-            "hypotheses": [_told(h) for h in self.hypotheses],
+            "hypotheses": [_as_dict(h) for h in self.hypotheses],
             "constants": dict(self.constants),
             "predictions": dict(self.predictions),
             "notes": list(self.notes),
-            "conclusions": [_told(c) for c in self.conclusions],
+            "conclusions": [_as_dict(c) for c in self.conclusions],
             "erratum": self.theorem.erratum or None,
             "errata": list(self.theorem.errata),
             "departs": self.theorem.departs or None,

@@ -41,7 +41,7 @@ def align(
     max_seconds
         Processor time; neurons whose turn has not come by then are `open`.
     progress
-        Told the share of the neurons that are done.
+        Called with the share of the neurons that are done.
     old_arguments, old_options
         Of version 0.2, `align(X, forces, w, a, leak=...)`, which works until version 0.4 with a warning;
         `reluflow.geometry.alignment.align` takes arrays.
@@ -112,7 +112,7 @@ def extremal_vectors(
     max_seconds
         Processor time for that search.
     progress
-        Told the share of the search that is done.
+        Called with the share of the search that is done.
     old_arguments, old_options
         Of version 0.2, `extremal_vectors(dataset, loss, leak=...)`, which works until version 0.4 with a warning;
         `reluflow.geometry.extremal.extremal_vectors` takes a dataset.

@@ -12,10 +12,10 @@ from reluflow.viz.plane_geometry import plot_plane_geometry
 from reluflow.viz.saving import save_figure
 from reluflow.viz.sphere_geometry import plot_sphere_geometry
 from reluflow.viz.staircase import plot_staircase
-from reluflow.viz.style import house_style
+from reluflow.viz.style import figure_style
 
 __all__ = [
-    "house_style",
+    "figure_style",
     "plot_conditions",
     "plot_confusion",
     "plot_dataset",

@@ -9,7 +9,7 @@ import numpy as np
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
-from reluflow.viz.style import CLASS_COLOURS, DARK, GREY, LIGHT, class_look, dataset_title, house_style, new_figure
+from reluflow.viz.style import CLASS_COLOURS, DARK, GREY, LIGHT, class_look, dataset_title, figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +94,7 @@ def plot_confusion(dataset: Dataset, outputs: FloatArray) -> Figure:
     is_right = np.eye(num, dtype=bool)
     share = counts / np.maximum(np.bincount(dataset.y.astype(np.int64), minlength=num), 1)[:, None]
     side = min(0.42 * num + 1.9, 7.5)
-    with house_style():
+    with figure_style():
         figure = new_figure(side + 0.8, side)
         axes = figure.add_axes((1.5 / (side + 0.8), 0.32 / side, 1.0 - 1.7 / (side + 0.8), 1.0 - 1.5 / side))
         for rows, cmap in ((is_right, "Greens"), (~is_right, "Oranges")):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from reluflow.errors import InvalidInputError
 from reluflow.viz.panels import Panel, draw_panel
-from reluflow.viz.style import house_style, new_figure
+from reluflow.viz.style import figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Part(Protocol):
-    """Anything that fills one pair of axes; called inside `house_style`."""
+    """Anything that fills one pair of axes; called inside `figure_style`."""
 
     def draw(self, axes: Axes) -> None:
         """Draw into empty axes."""
@@ -56,7 +56,7 @@ def plot_parts(
         )
     across = min(columns, len(parts))
     rows = math.ceil(len(parts) / across)
-    with house_style():
+    with figure_style():
         figure = new_figure(part_size[0] * across, part_size[1] * rows + (0.35 if title else 0.0))
         figure.set_layout_engine("constrained")
         for place, part in enumerate(parts, start=1):

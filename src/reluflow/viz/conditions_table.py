@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from reluflow.found_papers import found_papers
 from reluflow.viz.picture_words import picture_lines
-from reluflow.viz.style import DARK, GREEN, GREY, LIGHT, VERMILLION, house_style, new_figure, setting_title
+from reluflow.viz.style import DARK, GREEN, GREY, LIGHT, VERMILLION, figure_style, new_figure, setting_title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +57,7 @@ def plot_conditions(diagnosis: Diagnosis) -> Figure:
     wrapped = {c.key: picture_lines(c.statement, STATEMENT_LETTERS) for c in diagnosis.conditions}
     height = HEAD + FOOT + sum(LINE + 3 * GAP for _ in groups)
     height += sum(LINE * len(lines) + GAP for lines in wrapped.values())
-    with house_style():
+    with figure_style():
         from matplotlib.lines import Line2D
 
         figure = new_figure(WIDTH, height)

@@ -10,7 +10,7 @@ from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset, Task
 from reluflow.viz.class_regions import draw_several_classes
 from reluflow.viz.one_input import OneInput, draw_classes, one_input
-from reluflow.viz.style import BLACK, DARK, GREY, SEQUENTIAL, dataset_title, house_style, new_figure
+from reluflow.viz.style import BLACK, DARK, GREY, SEQUENTIAL, dataset_title, figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ def plot_dataset(dataset: Dataset) -> Figure:
     """
     line = one_input(dataset)
     is_images = dataset.d == IMAGE_SIDE**2 and dataset.is_binary and np.unique(dataset.y).size == 2
-    with house_style():
+    with figure_style():
         if is_images:
             return _plot_mean_images(dataset)
         figure = new_figure(*SIZE)

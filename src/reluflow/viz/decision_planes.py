@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.viz.one_input import draw_classes
-from reluflow.viz.style import BLACK, DARK, NEGATIVE, ORANGE, POSITIVE, SEQUENTIAL, VERMILLION, house_style, new_figure
+from reluflow.viz.style import BLACK, DARK, NEGATIVE, ORANGE, POSITIVE, SEQUENTIAL, VERMILLION, figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ class DecisionPlane:
     y_label: str = "$x_2$"
 
     def draw(self, axes: Axes) -> None:
-        """Draw into empty axes, inside `house_style`."""
+        """Draw into empty axes, inside `figure_style`."""
         from matplotlib.ticker import MaxNLocator
 
         x, y = np.asarray(self.x, dtype=np.float64), np.asarray(self.y, dtype=np.float64)
@@ -163,7 +163,7 @@ def plot_decision_planes(
         )
     across = min(columns, len(planes))
     rows = math.ceil(len(planes) / across)
-    with house_style():
+    with figure_style():
         figure = new_figure(plane_size[0] * across, plane_size[1] * rows + 0.45 + (0.3 if title else 0.0))
         figure.set_layout_engine("constrained")
         entries: dict[str, Any] = {}

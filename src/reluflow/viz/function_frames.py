@@ -91,12 +91,12 @@ def function_frames(networks: Sequence[Network], dataset: Dataset) -> FunctionFr
     if dataset.d != 2 and bias is None:
         return None
     places = dataset.X[:, :2]
-    room = 0.15 * max(float(np.ptp(places[:, 0])), float(np.ptp(places[:, 1])), 1e-9)
+    margin = 0.15 * max(float(np.ptp(places[:, 0])), float(np.ptp(places[:, 1])), 1e-9)
     window = (
-        float(places[:, 0].min()) - room,
-        float(places[:, 0].max()) + room,
-        float(places[:, 1].min()) - room,
-        float(places[:, 1].max()) + room,
+        float(places[:, 0].min()) - margin,
+        float(places[:, 0].max()) + margin,
+        float(places[:, 1].min()) - margin,
+        float(places[:, 1].max()) + margin,
     )
     shown = slice(None, None, max(1, -(-dataset.n // MOST_SAMPLES)))
     if dataset.num_outputs > 1:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
-from reluflow.viz.style import BLACK, CONE_DASHES, DARK, GREY, SEQUENTIAL, house_style, new_figure
+from reluflow.viz.style import BLACK, CONE_DASHES, DARK, GREY, SEQUENTIAL, figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def plot_landscapes(landscapes: Sequence[Landscape], *, x_label: str = "$w_1$", 
     """
     if not landscapes:
         raise InvalidInputError("`landscapes` must hold one or more, got none.")
-    with house_style():
+    with figure_style():
         figure = new_figure(3.3 * len(landscapes), 6.0)
         columns = len(landscapes)
         entries: dict[str, Any] = {}

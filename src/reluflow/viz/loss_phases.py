@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reluflow.dynamics.trajectory import Trajectory
-from reluflow.viz.style import BLUE, DARK, GREEN, GREY, ORANGE, PURPLE, SKY, dataset_title, house_style, new_figure
+from reluflow.viz.style import BLUE, DARK, GREEN, GREY, ORANGE, PURPLE, SKY, dataset_title, figure_style, new_figure
 from reluflow.viz.time_axis import TimeAxis
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def plot_loss_phases(trajectory: Trajectory, *, reference_loss: float | None = N
     places = axis.places(trajectory.times, trajectory.log_times)
     shown = np.isfinite(places)
     losses = np.maximum(trajectory.losses, np.finfo(float).tiny)
-    with house_style():
+    with figure_style():
         figure = new_figure(6.8, 3.8)
         axes = figure.add_axes((0.11, 0.14, 0.86, 0.64))
         axes.plot(places[shown], losses[shown], color=BLUE, linewidth=1.8, zorder=3, gid="loss")

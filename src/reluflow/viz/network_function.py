@@ -22,7 +22,7 @@ from reluflow.viz.style import (
     PURPLE,
     class_look,
     dataset_title,
-    house_style,
+    figure_style,
     new_figure,
 )
 
@@ -87,7 +87,7 @@ def plot_network_function(
     line = one_input(dataset)
     if reference is not None and line is None:
         raise InvalidInputError("`reference` can be drawn over one input only; leave it out in the plane.")
-    with house_style():
+    with figure_style():
         figure = new_figure(6.4, 4.2)
         axes = figure.add_axes((0.125, 0.12, 0.62, 0.78))
         axes.set_title(f"{dataset_title(dataset)}, {network.num_neurons} neurons", parse_math=False)

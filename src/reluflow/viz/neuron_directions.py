@@ -11,7 +11,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.viz.legend import boundary_entry, sample_entries
 from reluflow.viz.polar import angles_of, draw_cone_boundaries, draw_samples, require_directions, require_plane
-from reluflow.viz.style import BLACK, DARK, LIGHT, NEGATIVE, POSITIVE, dataset_title, house_style, new_figure
+from reluflow.viz.style import BLACK, DARK, LIGHT, NEGATIVE, POSITIVE, dataset_title, figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +70,7 @@ def plot_neuron_directions(
         raise InvalidInputError(
             f"`largest_norm` must be finite and at least the largest |w|, {largest:.6g}, got {limit:g}."
         )
-    with house_style():
+    with figure_style():
         from matplotlib.lines import Line2D
         from matplotlib.projections.polar import PolarAxes
 

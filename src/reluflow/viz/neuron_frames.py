@@ -10,7 +10,7 @@ import numpy as np
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.errors import InvalidInputError
 from reluflow.viz.class_regions import MOST_NAMED, short_name
-from reluflow.viz.style import DARK, GREY, LIGHT, NEGATIVE, POSITIVE, class_look, house_style, new_figure
+from reluflow.viz.style import DARK, GREY, LIGHT, NEGATIVE, POSITIVE, class_look, figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,7 +65,7 @@ def plot_neuron_frames(
         raise InvalidInputError("`places`, `signs` and `titles` must have one entry per moment.")
     columns = min(3, len(places))
     rows = -(-len(places) // columns)
-    with house_style():
+    with figure_style():
         from matplotlib.lines import Line2D
 
         figure = new_figure(2.3 * columns, 2.45 * rows + 0.75)

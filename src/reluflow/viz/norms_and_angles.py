@@ -10,7 +10,7 @@ import numpy as np
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.viz.class_regions import MOST_NAMED, short_name
-from reluflow.viz.style import DARK, NEGATIVE, POSITIVE, class_look, dataset_title, house_style, new_figure
+from reluflow.viz.style import DARK, NEGATIVE, POSITIVE, class_look, dataset_title, figure_style, new_figure
 from reluflow.viz.time_axis import TimeAxis
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def plot_norms_and_angles(
     shown = np.isfinite(places)
     num_neurons = log_norms.shape[1]
     picked = np.unique(np.linspace(0, num_neurons - 1, min(num_neurons, MOST_LINES)).astype(int))
-    with house_style():
+    with figure_style():
         from matplotlib.lines import Line2D
 
         figure = new_figure(6.8, 5.2)

@@ -48,10 +48,10 @@ class OneInput:
         return np.asarray(np.linalg.lstsq(self.dataset.X, self.dataset.y, rcond=None)[0])
 
     def range(self) -> tuple[float, float]:
-        """[-1, 1], widened to hold every input with a little room beyond the last one."""
+        """[-1, 1], widened to hold every input with a little space beyond the last one."""
         low, high = float(np.min(self.inputs)), float(np.max(self.inputs))
-        room = 0.05 * (high - low)
-        return (min(-1.0, low - room) if low < -1.0 else -1.0), (max(1.0, high + room) if high > 1.0 else 1.0)
+        margin = 0.05 * (high - low)
+        return (min(-1.0, low - margin) if low < -1.0 else -1.0), (max(1.0, high + margin) if high > 1.0 else 1.0)
 
     def draw_samples(self, axes: Axes) -> None:
         """Circles, or squares and circles for the two classes."""

@@ -22,7 +22,7 @@ from reluflow.viz.style import (
     PURPLE,
     SKY,
     VERMILLION,
-    house_style,
+    figure_style,
     new_figure,
 )
 
@@ -145,7 +145,7 @@ def plot_panels(
         )
     across = min(columns, len(panels))
     rows = math.ceil(len(panels) / across)
-    with house_style():
+    with figure_style():
         figure = new_figure(panel_size[0] * across, panel_size[1] * rows + (0.35 if title else 0.0))
         figure.set_layout_engine("constrained")
         for place, panel in enumerate(panels, start=1):
@@ -156,7 +156,7 @@ def plot_panels(
 
 
 def draw_panel(axes: Axes, panel: Panel) -> None:
-    """Draw one panel into axes; call it inside `house_style`."""
+    """Draw one panel into axes; call it inside `figure_style`."""
     if panel.x_scale == "log":
         axes.set_xscale("log", nonpositive="mask")  # clipped, the time 0 would be drawn as a flat piece that is no data
     else:

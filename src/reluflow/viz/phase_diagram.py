@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
-from reluflow.viz.style import BLACK, SEQUENTIAL, VERMILLION, house_style, new_figure
+from reluflow.viz.style import BLACK, SEQUENTIAL, VERMILLION, figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +91,7 @@ def plot_phase_maps(
         raise InvalidInputError("`maps` must hold at least one, got none.")
     across = min(columns, len(maps))
     rows = math.ceil(len(maps) / across)
-    with house_style():
+    with figure_style():
         figure = new_figure(size[0] * across, size[1] * rows + (0.35 if title else 0.0))
         figure.set_layout_engine("constrained")
         for place, one in enumerate(maps, start=1):

@@ -27,7 +27,7 @@ from reluflow.viz.style import (
     NEGATIVE,
     POSITIVE,
     attractor_look,
-    house_style,
+    figure_style,
     new_figure,
     setting_title,
 )
@@ -98,7 +98,7 @@ def plot_plane_geometry(dataset: Dataset, loss: AbstractLoss, leak: float = 0.0)
         Ring(sign, name, radii, circle_basins(dataset.X, forces, sign=sign, leak=leak))
         for sign, name, radii in ((1, "inner", INNER_RING), (-1, "outer", OUTER_RING))
     ]
-    with house_style():
+    with figure_style():
         from matplotlib.projections.polar import PolarAxes
 
         figure = new_figure(WIDTH, HEIGHT)

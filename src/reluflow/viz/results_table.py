@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from reluflow.errors import InvalidInputError
-from reluflow.viz.style import BLACK, DARK, GREY, house_style, new_figure
+from reluflow.viz.style import BLACK, DARK, GREY, figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +37,7 @@ def plot_results_table(
     top, bottom = 0.15 + (0.25 if title else 0.0), 0.15 + 0.17 * len(notes)
     width = sum(widths) + 0.2
     height = top + ROW * (lines + len(rows)) + 0.2 + bottom
-    with house_style():
+    with figure_style():
         from matplotlib.lines import Line2D
 
         figure = new_figure(width, height)

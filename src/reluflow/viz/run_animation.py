@@ -12,7 +12,7 @@ from reluflow.arrays import FloatArray
 from reluflow.data.atomic import replacing
 from reluflow.errors import BackendError, InvalidInputError
 from reluflow.viz.function_frames import FunctionFrames
-from reluflow.viz.style import DARK, LIGHT, NEGATIVE, POSITIVE, house_style, new_figure
+from reluflow.viz.style import DARK, LIGHT, NEGATIVE, POSITIVE, figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.animation import AbstractMovieWriter
@@ -51,7 +51,7 @@ def save_run_animation(
     writer = _writer_of(path, frames_per_second)
     from matplotlib.collections import LineCollection
 
-    with house_style():
+    with figure_style():
         figure = new_figure(8.0, 4.2)
         disc, plane = figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)
         disc.set(aspect="equal", xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), xticks=[], yticks=[])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from reluflow.data.atomic import replacing
 from reluflow.errors import InvalidInputError
-from reluflow.viz.style import house_style
+from reluflow.viz.style import figure_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,7 +50,7 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
     if suffix not in _METADATA:
         raise InvalidInputError(f"`path` must end in {', '.join(_METADATA)}, got {target.name!r}.")
     try:
-        with house_style(), replacing(target) as handle:
+        with figure_style(), replacing(target) as handle:
             figure.savefig(handle, format=suffix[1:], dpi=150, metadata=_METADATA[suffix])
     except OSError as error:
         raise InvalidInputError(

@@ -23,7 +23,7 @@ from reluflow.viz.style import (
     GREY,
     KIND_MARKERS,
     attractor_look,
-    house_style,
+    figure_style,
     new_figure,
     setting_title,
 )
@@ -153,7 +153,7 @@ def plot_sphere_geometry(
     forces = loss.label_forces(dataset.y)
     in_front = front.holds(found.directions), front.holds(dataset.X)  # the rim belongs to the front alone
     in_back = ~in_front[0], ~in_front[1]
-    with house_style():
+    with figure_style():
         entries = _legend_entries(found, dataset)
         foot = 0.2 + ROW * -(-len(entries) // NUM_COLUMNS)
         height = foot + DISC + TITLES

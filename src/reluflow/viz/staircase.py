@@ -9,7 +9,7 @@ import numpy as np
 
 from reluflow.vanishing_scale.comparison import FlowAtScale
 from reluflow.vanishing_scale.process import JumpProcess
-from reluflow.viz.style import BLUE, DARK, GREY, LIGHT, ORANGE, SKY, dataset_title, house_style, new_figure
+from reluflow.viz.style import BLUE, DARK, GREY, LIGHT, ORANGE, SKY, dataset_title, figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +44,7 @@ def plot_staircase(process: JumpProcess, runs: Sequence[FlowAtScale] = ()) -> Fi
     end = last * (1.0 + _MARGIN) or 1.0
     clocks = [0.0, *(jump.clock for jump in process.jumps), end]
     levels = [saddle.loss for saddle in process.saddles[: len(process.jumps) + 1]]
-    with house_style():
+    with figure_style():
         figure = new_figure(6.8, 3.8)
         axes = figure.add_axes((0.11, 0.14, 0.86, 0.76))
         for (colour, dashes), run in zip(_LOOKS, runs, strict=False):

@@ -17,7 +17,7 @@ from reluflow.viz.style import (
     SKY,
     VERMILLION,
     dataset_title,
-    house_style,
+    figure_style,
     new_figure,
 )
 
@@ -51,7 +51,7 @@ def plot_step_size(answer: StepSize) -> Figure:
     >>> len(plot_step_size(reluflow.step_size(problem, rates=[0.2])).axes)
     2
     """
-    with house_style():
+    with figure_style():
         figure = new_figure(9.0, 3.9)
         left = figure.add_axes((0.075, 0.14, 0.40, 0.74))
         right = figure.add_axes((0.56, 0.14, 0.30, 0.74))

@@ -13,8 +13,8 @@ from reluflow.losses import AbstractLoss
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe & Ito's eight colours, which readers with any colour vision can tell apart; a marker, hatch or line style always
-# says the same thing again, for print in greys.
+# Okabe & Ito's eight colours, distinct for any colour vision; a marker, hatch or line style always repeats what a
+# colour means, for print in greys.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 
@@ -61,7 +61,7 @@ SETTINGS: dict[Any, Any] = {
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
+def figure_style() -> Iterator[None]:
     """Matplotlib's own defaults with `SETTINGS` on top, whatever the reader's configuration; restored afterwards.
 
     Every figure starts here, so this is also where a missing matplotlib is noticed.

@@ -10,7 +10,7 @@ import numpy as np
 from reluflow.data.atomic import replacing
 from reluflow.errors import InvalidInputError, MissingExtraError
 from reluflow.viz.polar import angles_of
-from reluflow.viz.style import house_style, new_figure
+from reluflow.viz.style import figure_style, new_figure
 from reluflow.viz.training_moments import (
     Backdrop,
     TrainingMoment,
@@ -40,7 +40,7 @@ def save_training_animation(moments: Sequence[TrainingMoment], backdrop: Backdro
         raise InvalidInputError("`moments` must hold at least one moment, all with the same neurons.")
     if path.suffix != ".gif":
         raise InvalidInputError(f"`path` must end in .gif, got {path.name!r}.")
-    with house_style():
+    with figure_style():
         from matplotlib.animation import PillowWriter
         from matplotlib.projections.polar import PolarAxes
 

@@ -15,7 +15,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.viz.legend import SAMPLE_MARKERS, boundary_entry, sample_entries
 from reluflow.viz.one_input import OneInput, one_input
 from reluflow.viz.polar import angles_of, draw_cone_boundaries, require_directions, require_plane
-from reluflow.viz.style import BLACK, BLUE, DARK, GREY, LIGHT, NEGATIVE, ORANGE, POSITIVE, house_style, new_figure
+from reluflow.viz.style import BLACK, BLUE, DARK, GREY, LIGHT, NEGATIVE, ORANGE, POSITIVE, figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -110,7 +110,7 @@ def plot_training_moments(moments: Sequence[TrainingMoment], backdrop: Backdrop,
         raise InvalidInputError("`moments` must hold at least one moment, got none.")
     height = TOP + ROW * len(moments) + FOOT
     largest = max(relative_norms(np.asarray(moment.w, dtype=np.float64))[1] for moment in moments)
-    with house_style():
+    with figure_style():
         from matplotlib.projections.polar import PolarAxes
 
         figure = new_figure(WIDTH, height)

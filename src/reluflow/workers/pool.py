@@ -101,20 +101,20 @@ class _Worker:
     def __init__(self, process: AbstractProcess, setup: Setup | None, idle_seconds: float | None) -> None:
         self.process = process
         self._number = 0
-        self._tell((setup, idle_seconds))
+        self._send((setup, idle_seconds))
 
     def send(self, content: bytes) -> None:
         """Give it the next call."""
         self._number += 1
-        self._tell((self._number, content))
+        self._send((self._number, content))
 
     def stop(self) -> None:
         """Ask it to end its call."""
-        self._tell((self._number, STOP))
+        self._send((self._number, STOP))
 
     def leave(self) -> None:
-        """Tell it to leave."""
-        self._tell((LEAVE, None))
+        """Ask it to leave."""
+        self._send((LEAVE, None))
 
     def has_left(self, seconds: float) -> bool:
         """Whether it has left, or does so in time."""
@@ -146,7 +146,7 @@ class _Worker:
                 assert kind == ERROR
                 raise content
 
-    def _tell(self, message: Any) -> None:
+    def _send(self, message: Any) -> None:
         try:
             self.process.connection.send(message)
         except (BrokenPipeError, ConnectionResetError):

@@ -119,7 +119,7 @@ def test_slides_are_gathered_anew_only_where_they_have_changed():
 
 
 @pytest.mark.parametrize("loss", [SquareLoss(), LogisticLoss()])
-def test_forces_are_foretold_by_how_they_change_now(loss):
+def test_forces_are_predicted_by_how_they_change_now(loss):
     problem = wide_problem(loss, leak=0.2)
     run = CollocationRun(problem, rtol=1e-10, ridge="stop", max_steps=1000)
     before = run._state.forces

@@ -1,4 +1,4 @@
-"""Samples whose forces move nobody are left out of the steps: nothing else may change by that."""
+"""Samples whose forces move no neuron are left out of the steps: nothing else may change by that."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""What a scan over random data found: `fails` of proven results, each with its story."""
+"""What a scan over random data found: `fails` of proven results, each with what was wrong."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Figure 1 of Lee, Sim & Ye (2022): the claims at quick size, the run behind Figures 1 and 2, and the scaling law.
 
-Seeds 0 to 5 at quick size. Bounds on the angle: never left (room 0.01 rad). Two layers, spread of the steps to 175
-degrees: 0.014 to 0.13 (room 0.2). Three layers, lag of the small start: 43 to 83 degrees (20 asked). Descent on samples
-against the flow: 0.026 to 0.087 rad (room 1.5 sqrt(d/n) = 0.15); on the population: 0.035 to 0.097 % of pi (room 0.2).
+Seeds 0 to 5 at quick size. Bounds on the angle: never left (allowed 0.01 rad). Two layers, spread of the steps to 175
+degrees: 0.014 to 0.13 (allowed 0.2). Three layers, lag of the small start: 43 to 83 degrees (20 asked). Descent on
+samples against the flow: 0.026 to 0.087 rad (allowed 1.5 sqrt(d/n) = 0.15); on the population: 0.035 to 0.097 % of pi
+(allowed 0.2).
 """
 
 from dataclasses import replace

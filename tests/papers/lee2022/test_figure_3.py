@@ -1,9 +1,9 @@
 """Figure 3 of Lee, Sim & Ye (2022): the claims at quick size.
 
-Seeds 0 to 5 at quick size. Bounds missed by 0.0007 to 0.006 of |w*| (room 2/sqrt(n) = 0.032); nesting never. The order
-of the two bounds: 8 restarts of 8, but 7 for seed 4, whose last one begins at 4 degrees, where samples decide. Minimum
-of |w| against the flow's: 0.001 to 0.016 of |w*| (room 0.05). Descent on samples against the flow: 0.007 to 0.033 (room
-0.1); on the population 3 to 11 % of eta R^(2q) (room 20 %).
+Seeds 0 to 5 at quick size. Bounds missed by 0.0007 to 0.006 of |w*| (allowed 2/sqrt(n) = 0.032); nesting never. The
+order of the two bounds: 8 restarts of 8, but 7 for seed 4, whose last one begins at 4 degrees, where samples decide.
+Minimum of |w| against the flow's: 0.001 to 0.016 of |w*| (allowed 0.05). Descent on samples against the flow: 0.007
+to 0.033 (allowed 0.1); on the population 3 to 11 % of eta R^(2q) (allowed 20 %).
 """
 
 from dataclasses import replace

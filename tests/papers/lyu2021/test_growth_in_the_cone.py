@@ -100,7 +100,7 @@ def evidence():
 
 def _errors_over_cubes(evidence):
     """err/r^3 at r_max/2, and at a half, a quarter and an eighth of that."""
-    return [error / r**3 for r, error, _ in map(decomposition_error, (evidence, *evidence.sweep))]
+    return [error / r**3 for r, error, _ in map(decomposition_error, (evidence, *evidence.other_scales))]
 
 
 def test_the_error_of_positive_neurons_is_of_order_three_to_three_digits():
@@ -128,7 +128,7 @@ def test_negative_neurons_add_a_correction_that_falls_more_slowly(evidence):
 
 def test_negative_entries_of_b_scale_like_sigma_to_the_kappa(evidence):
     negative = evidence.network.a < 0.0
-    everyone = (evidence, *evidence.sweep)
+    everyone = (evidence, *evidence.other_scales)
     logs = np.array([np.log(np.abs(decomposition_error(e)[2][negative])) for e in everyone])
     sigmas = np.array([e.network.log_scale for e in everyone])
     slopes = np.polyfit(sigmas, logs, 1)[0]

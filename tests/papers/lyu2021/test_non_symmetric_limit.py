@@ -146,7 +146,7 @@ def test_at_a_large_scale_the_regime_is_named():
     assert verdict.conclusions  # measured all the same
 
 
-def test_the_losing_share_falls_with_the_foretold_power_at_very_late_times():
+def test_the_losing_share_falls_with_the_predicted_power_at_very_late_times():
     """2(rho - 1) = -0.67226 with rho = 2 V*/gamma^+; the local exponents tend to it like 1/log t.
 
     From e^(-60) the losing share is so small that it has no effect of its own: every draw of seven had the errors
@@ -161,10 +161,10 @@ def test_the_losing_share_falls_with_the_foretold_power_at_very_late_times():
     norms = [0.5 * np.log(network.squared_norm()) for network in ends]
     shares = [np.log(losing_share(network, 1)) for network in ends]
     early, late = np.diff(shares) / np.diff(norms)
-    foretold = check(THEOREM_A_7, problem).predictions["share_exponent"]
-    assert foretold == pytest.approx(2.0 * (0.331935611 / 0.5 - 1.0), abs=1e-8)
-    assert early == pytest.approx(foretold, abs=0.025)
-    assert (late - foretold) / (early - foretold) == pytest.approx(0.5, abs=0.03)
+    predicted = check(THEOREM_A_7, problem).predictions["share_exponent"]
+    assert predicted == pytest.approx(2.0 * (0.331935611 / 0.5 - 1.0), abs=1e-8)
+    assert early == pytest.approx(predicted, abs=0.025)
+    assert (late - predicted) / (early - predicted) == pytest.approx(0.5, abs=0.03)
 
 
 def test_flipping_the_labels_turns_one_theorem_into_the_other():

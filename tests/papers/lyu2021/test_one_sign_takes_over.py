@@ -56,9 +56,9 @@ def _all_negative(theorem):
 
 def _losers_linger(evidence):
     """At the smallest scale the negative neurons are nine times as large as they were."""
-    *others, smallest = evidence.sweep
+    *others, smallest = evidence.other_scales
     forged = with_each_network(smallest, lambda k, n: n.replace(w=np.where(n.a[:, None] < 0.0, 9.0 * n.w, n.w)))
-    return replace(evidence, sweep=(*others, forged))
+    return replace(evidence, other_scales=(*others, forged))
 
 
 def centre_changed(evidence: Evidence, change: Change) -> Evidence:
@@ -125,7 +125,7 @@ def test_the_limit_of_small_scales_is_the_flow_of_one_neuron():
     """Lemma G.8, Eqs. (67), (68): a single neuron from r b (mu-bar^+, 1), r = 1e-6, against sigma = 1e-11."""
     own = own_problem(LEMMA_G_8)
     evidence = gather(LEMMA_G_8, replace(own, network=own.network.scaled(-np.log(1e3))))
-    smallest = evidence.sweep[-1]
+    smallest = evidence.other_scales[-1]
     cone, m = correct_cone(smallest), smallest.network.num_neurons
     start = stacked(smallest.run.snapshots[0].network, cone)
     sigma = np.exp(smallest.network.log_scale) * np.sqrt(cone.factor)
@@ -139,9 +139,9 @@ def test_the_limit_of_small_scales_is_the_flow_of_one_neuron():
         TrainingProblem(smallest.dataset, smallest.loss, single), EventDrivenFlow(), until=AtTime(time), times=[time]
     )
     one = stacked(run.snapshots[-1].network, cone)[0]
-    foretold = (b / size)[:, None] * one
+    predicted = (b / size)[:, None] * one
     found = stacked(smallest.run.snapshots[2].network, cone)[positive]
-    assert m_norm(found - foretold) < 0.02 * m_norm(foretold)  # negative neurons are still sigma^0.2 = 1/60
+    assert m_norm(found - predicted) < 0.02 * m_norm(predicted)  # negative neurons are still sigma^0.2 = 1/60
 
 
 def test_the_embedding_keeps_function_norm_and_flow():

@@ -123,7 +123,7 @@ def phase_one():
 
 
 def test_the_error_over_the_cube_of_the_radius_is_constant(phase_one):
-    each = (phase_one, *phase_one.sweep)
+    each = (phase_one, *phase_one.other_scales)
     ratios = [phase_one_error(e) * np.exp(-2.0 * symmetric_flow(e).log_radius) for e in each]
     np.testing.assert_allclose(ratios, ratios[-1], rtol=0.02)
     assert phase_one_constant(phase_one) == pytest.approx(4.0 / symmetric_flow(phase_one).growth + np.sqrt(2.0))
@@ -132,7 +132,7 @@ def test_the_error_over_the_cube_of_the_radius_is_constant(phase_one):
 def test_the_printed_growth_rate_misses_by_the_order_of_the_radius(phase_one):
     """Erratum E1: at T1 with lambda_0 = ((1 + leak)/2) |mu| the error over r does not vanish but settles."""
     ratios = []
-    for each in (phase_one, *phase_one.sweep):
+    for each in (phase_one, *phase_one.other_scales):
         flow = symmetric_flow(each)
         printed = 0.5 * flow.ball.own_time(flow.phase_one_time(flow.log_radius))
         run = train(each.problem, EventDrivenFlow(), times=[printed], horizon=2.0 * printed)

@@ -83,8 +83,8 @@ def slower_clock(factor: float) -> Callable[[Evidence], Evidence]:
         run = evidence.run
         events = EventLog(run.events.neurons, run.events.samples, factor * run.events.times, run.events.codes)
         snapshots = tuple(replace(s, time=factor * s.time) for s in run.snapshots)
-        sweep = tuple(forge(other) for other in evidence.sweep)
-        return replace(evidence, trajectory=replace(run, events=events, snapshots=snapshots), sweep=sweep)
+        other_scales = tuple(forge(other) for other in evidence.other_scales)
+        return replace(evidence, trajectory=replace(run, events=events, snapshots=snapshots), other_scales=other_scales)
 
     return forge
 

@@ -58,7 +58,7 @@ def _larger_outputs(evidence):
 
 def _stuck_sweep(evidence):
     forge = everywhere(_triple)
-    return replace(forge(evidence), sweep=tuple(forge(other) for other in evidence.sweep))
+    return replace(forge(evidence), other_scales=tuple(forge(other) for other in evidence.other_scales))
 
 
 def first_half(evidence: Evidence) -> slice:

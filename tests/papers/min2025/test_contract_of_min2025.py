@@ -308,8 +308,8 @@ def losses_scaled(evidence: Evidence, factor: float) -> Evidence:
 
 def later(evidence: Evidence) -> Evidence:
     """The run at the smaller scale takes a tenth longer than it did."""
-    (smaller,) = evidence.sweep
-    return replace(evidence, sweep=(with_snapshots(smaller, lambda s: replace(s, time=1.1 * s.time), at=ALL),))
+    (smaller,) = evidence.other_scales
+    return replace(evidence, other_scales=(with_snapshots(smaller, lambda s: replace(s, time=1.1 * s.time), at=ALL),))
 
 
 def outputs_far(evidence: Evidence) -> Evidence:

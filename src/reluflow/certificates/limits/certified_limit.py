@@ -269,7 +269,7 @@ class _LimitSearch:
     """The attempts of one run: `next_margin` is the smallest margin at which the next is worth its cost.
 
     Where the cone program is large an attempt is hasty, the first waits for the margin of the rule's patience, when the
-    forces tell the active samples apart, and the waiting time between two is longer.
+    forces distinguish the active samples, and the waiting time between two is longer.
     """
 
     def __init__(self, rule: LimitIdentified) -> None:

@@ -20,10 +20,10 @@ from reluflow.geometry import alignment_kernels as kernels
 from reluflow.geometry.alignment import Alignment, align
 from reluflow.network.network import Network, row_norms
 
-EQUAL_GAIN = 1e-6  # growth rates closer than this, relative, are not told apart
+EQUAL_GAIN = 1e-6  # growth rates closer than this, relative, are not distinguished
 SAME_DIRECTION = 1e-6  # 1 - cos of two directions that count as one
 ON_BOUNDARY = 1e-12  # |cos| of a neuron that stands on the boundary of a sample
-SLACK = 1e-6  # a margin that exceeds the smallest by less than this, relative, is not told apart from it
+SLACK = 1e-6  # a margin that exceeds the smallest by less than this, relative, is not distinguished from it
 MOST_SENTENCES = 3
 _FEW_PULL = 0.5  # share of the samples that pull up to which it is worth following neurons under these alone first
 NO_PULL = "No sample pulls at this direction, so that what the neurons do near it is not known."
@@ -77,7 +77,7 @@ class Prospects:
     open_points
         Sentences on those for which no inequality decides.
     keeps_patterns
-        False where somebody takes over, else whether every pattern that is met on the way, under the forces of the
+        False where a neuron takes over, else whether every pattern that is met on the way, under the forces of the
         direction and under those of the run now, has this direction as its best. Within fixed patterns of the samples
         that pull each neuron the margin problem is convex, and the flow has no other limit than its solution, however
         slowly it gets there. So a neuron may cross or slide along the boundary of a sample that pushes it, and cross
@@ -95,8 +95,8 @@ class Prospects:
 
     def sentences(self) -> list[str]:
         """What stands against the limit, in words."""
-        told = [takeover.sentence() for takeover in self.takeovers] + list(self.open_points)
-        return told[:MOST_SENTENCES]
+        sentences = [takeover.sentence() for takeover in self.takeovers] + list(self.open_points)
+        return sentences[:MOST_SENTENCES]
 
 
 def prospects(
@@ -121,7 +121,7 @@ def prospects(
         The ignored samples. They pull far harder than the others, whose forces fade: a neuron that meets one of its own
         sign turns to it and takes over, one of the other sign is held at its boundary.
     """
-    if not np.any(kkt.multipliers):  # under no forces nobody moves: nothing is learnt of the way ahead
+    if not np.any(kkt.multipliers):  # under no forces no neuron moves: nothing is learnt of the way ahead
         return Prospects((), (NO_PULL,), False)
     length = row_norms(last.w)
     moving = np.flatnonzero(length > 0.0)
@@ -141,7 +141,7 @@ def prospects(
         return align(samples, np.append(pulls, unfading), last.w[moving], last.a[moving], leak=last.leak)
 
     pulling = np.flatnonzero(np.append(kkt.multipliers, unfading))
-    if pulling.size < _FEW_PULL * len(samples):  # the others steer nobody, so who takes over is seen without them
+    if pulling.size < _FEW_PULL * len(samples):  # the others move no neuron, so who takes over is seen without them
         pulls = np.append(kkt.multipliers * dataset.y, unfading)[pulling]
         ways = align(samples[pulling], pulls, last.w[moving], last.a[moving], leak=last.leak)
         if takeovers := _takeovers(_gains(ways), moving, share):
@@ -188,7 +188,7 @@ def _own_walls_met(
     last: Network, moving: IndexArray, dataset: Dataset, kkt: KKTCertificate, walls: Dataset
 ) -> IndexArray:
     """Neurons that the forces of the direction alone bring to the active side of an ignored sample of their sign."""
-    pulling = np.flatnonzero(kkt.multipliers)  # the others steer nobody
+    pulling = np.flatnonzero(kkt.multipliers)  # the others move no neuron
     pulls = (kkt.multipliers * dataset.y)[pulling]
     ways = align(dataset.X[pulling], pulls, last.w[moving], last.a[moving], leak=last.leak)
     is_own = np.sign(ways.a)[:, None] == walls.y

@@ -249,10 +249,10 @@ class CollocationState:
         for b in walls:
             neurons.pinned[j, b] = (key, sign, b) in self.boundary.ridges
 
-    # -- samples that move nobody -------------------------------------------------------------------------------
+    # -- samples that move no neuron -------------------------------------------------------------------------------
 
     def leave_out_negligible(self) -> None:
-        """Leave samples out of the steps where few of those that are in them still move somebody."""
+        """Leave samples out of the steps where few of those that are in them still move a neuron."""
         if (
             self._may_leave_out
             and np.count_nonzero(is_felt(self.samples, self.outputs)) <= REMAINING_SHARE * self._num_remaining
@@ -297,7 +297,7 @@ class CollocationState:
         self._num_remaining = int(np.count_nonzero(is_felt(self.samples, self.outputs)))
 
     def _restore_all(self, negligible: NegligibleSamples) -> None:
-        """Go on with all samples; forces and what was foretold of them are still about the remaining ones."""
+        """Go on with all samples; forces and what was predicted of them are still about the remaining ones."""
         whole = negligible.whole
         whole.counted = self._counted_of_all()
         self.outputs, self.negligible = self._outputs_of_all(), None

@@ -13,7 +13,7 @@ class ForcePredictor:
     """Polynomials of several degrees through the last step, by least squares, of which the best so far is continued.
 
     The interpolant itself continues badly: the small misfit that kinks leave between its nodes grows a hundredfold
-    outside. How well each degree would have foretold a step is seen when the step is done.
+    outside. How well each degree would have predicted a step is seen when the step is done.
 
     Parameters
     ----------

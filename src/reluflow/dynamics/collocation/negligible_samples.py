@@ -1,4 +1,4 @@
-"""NegligibleSamples: those a classifier fits so well that their forces move nobody, left out of its steps."""
+"""NegligibleSamples: those a classifier fits so well that their forces move no neuron, left out of its steps."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def may_leave_out(samples: SampleForces, neurons: LoneNeurons) -> bool:
 
 
 def is_felt(samples: SampleForces, outputs: FloatArray) -> BoolArray:
-    """Which samples may move somebody before long at these outputs, shape (n,)."""
+    """Which samples may move a neuron before long at these outputs, shape (n,)."""
     logs = samples.log_forces(outputs)
     strongest = int(np.argmax(logs if samples.counted is None else np.where(samples.counted, logs, -np.inf)))
     far = NEGLIGIBLE_LOG_FORCE + NEGLIGIBLE_MARGIN_SHARE * max(

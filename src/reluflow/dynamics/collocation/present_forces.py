@@ -8,7 +8,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.collocation.curvatures import curved
 from reluflow.dynamics.collocation.lone_neurons import LoneNeurons
 from reluflow.dynamics.collocation.sample_forces import SampleForces
-from reluflow.dynamics.collocation.tuning import FORETOLD_CHANGE, OUTPUT_ROUNDING
+from reluflow.dynamics.collocation.tuning import OUTPUT_ROUNDING, PREDICTED_CHANGE
 from reluflow.dynamics.gradient import RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.variant import velocities
@@ -79,5 +79,5 @@ class PresentForces:
     def ahead(self, outputs: FloatArray, forces: FloatArray, pulls: FloatArray, moments: FloatArray) -> FloatArray:
         """Forces some time from now, shape (len(moments), n K), if they go on as they do; else, as they are now."""
         slopes, largest = self.slopes(outputs, forces, pulls), self._samples.largest
-        is_near = float(np.max(moments)) * largest(slopes[None]) <= FORETOLD_CHANGE * largest(forces[None])
+        is_near = float(np.max(moments)) * largest(slopes[None]) <= PREDICTED_CHANGE * largest(forces[None])
         return np.asarray(forces + np.outer(moments, slopes if is_near else np.zeros_like(slopes)))

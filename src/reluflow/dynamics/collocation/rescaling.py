@@ -8,7 +8,7 @@ alike whenever they have grown, which keeps their direction, and every sample ke
 keeps its force. The growth is counted apart. Outputs that steps see stay at `RESCALED_MARGIN`, and with them what
 doubles can tell and how stiff it is.
 
-What that costs: leads beyond `FADED_LEAD` are not told apart. A sample whose force was gone and that comes back to the
+What that costs: leads beyond `FADED_LEAD` count as equal. A sample whose force was gone and that comes back to the
 smallest margin is felt late, by at most FADED_LEAD / RESCALED_MARGIN of that margin, and the less so the more slowly it
 comes: whoever is behind loses its margin offset while the network grows.
 """

@@ -22,7 +22,7 @@ MISFIT_OF_ROUNDING = 0.3  # misfit that forces which are all rounding may have
 START_MISFIT_SHARE = 0.3  # how much the misfit at the start, an extrapolation, counts beside those between the nodes
 KINK_MISFIT = 0.03  # misfit of the interpolant beside a kink, in units of the kink's jump of slope per step
 OUTPUT_ROUNDING = 16.0 * float(np.finfo(np.float64).eps)  # what rounding leaves of the outputs, to the largest
-FORETOLD_CHANGE = 0.3  # share of the largest force by which forces may be foretold to change by their present slopes
+PREDICTED_CHANGE = 0.3  # share of the largest force by which forces may be predicted to change by their present slopes
 
 # -- the length of a step -----------------------------------------------------------------------------------------
 FIRST_TURN = 0.03  # first step: how far the fastest neuron is boosted
@@ -126,5 +126,5 @@ NEGLIGIBLE_LOG_FORCE = 50.0  # ln of how much weaker than the strongest force a 
 NEGLIGIBLE_MARGIN_SHARE = 0.1  # with this share of the margin of the strongest added
 FELT_LOG_FORCE = 46.0  # a force within this of the strongest, e^-46 = 1e-20, is felt: steps that are stiff magnify it
 RESCALED_MARGIN = 1e4  # smallest margin beyond which neurons are rescaled: at a time of e^10000, beyond any asked for
-FADED_LEAD = 30.0  # a force e^-30 of the strongest moves nobody within the growth that is followed
+FADED_LEAD = 30.0  # a force e^-30 of the strongest moves no neuron within the growth that is followed
 MOST_LOG_RESCALING = 300.0  # ln of the growth up to which outputs, which grow by its square, are doubles

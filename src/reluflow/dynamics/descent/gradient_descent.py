@@ -31,7 +31,7 @@ _SMALLEST_SHARED_WIDTH = 16384  # below, waking the second core costs more than 
 
 @dataclass(frozen=True)
 class AbstractFullBatchDescent(AbstractSolver):
-    """The settings of descent on all samples at once, told in `GradientDescent`."""
+    """The settings of descent on all samples at once, described in `GradientDescent`."""
 
     law: ClassVar[Law] = Law.DESCENT
 

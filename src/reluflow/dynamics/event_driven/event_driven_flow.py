@@ -16,7 +16,7 @@ from reluflow.geometry.boundary.decision import RIDGES, Ridge
 
 @dataclass(frozen=True)
 class AbstractFlow(AbstractSolver):
-    """The settings of a solver of the gradient flow, told in `EventDrivenFlow`."""
+    """The settings of a solver of the gradient flow, described in `EventDrivenFlow`."""
 
     law: ClassVar[Law] = Law.FLOW
 

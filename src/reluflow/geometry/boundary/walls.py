@@ -60,7 +60,7 @@ class Walls:
         size = np.sqrt(np.einsum("kd,kd->k", units, units))
         present = np.flatnonzero(largest > 0)
         units = units[present] / size[present, None]
-        # a generic direction tells the two ends of a line apart, and parallel samples are neighbours along it
+        # a generic direction distinguishes the two ends of a line, and parallel samples are neighbours along it
         probe = np.random.default_rng(0).standard_normal((samples.shape[1],))
         probe /= np.linalg.norm(probe)
         projection = np.einsum("kd,d->k", units, probe)

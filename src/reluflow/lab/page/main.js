@@ -9,7 +9,7 @@ import { History } from "./history.js";
 import { element, put, write } from "./dom.js";
 import { planarGeometry } from "./planar.js";
 import { PlaneChoice } from "./plane_choice.js";
-import { Says } from "./says.js";
+import { Findings } from "./findings.js";
 import { decodeState } from "./state.js";
 import { TakeAway } from "./take.js";
 import { Tour } from "./tour.js";
@@ -37,7 +37,7 @@ const edits = new Edits(app);
 const controls = new Controls(find("controls"), app);
 const editor = new Editor(find("editor"), app, edits);
 const take = new TakeAway(app, viewer);
-const says = new Says(find("says"), app, take);
+const findings = new Findings(find("says"), app, take);
 const tour = new Tour(find("tour"), app);
 const planes = new PlaneChoice(find("plane-choice"), app);
 new Dragging(app, viewer, edits);
@@ -58,21 +58,21 @@ function present() {
 let lastNumbers = 0;
 const NEEDED = {
   menus: () => { controls.build(); tour.show(); },
-  state: () => { controls.show(); editor.show(); says.show(); tour.show(); planes.show(); },
-  data: () => { controls.show(); editor.show(); says.show(); planes.show(); },
+  state: () => { controls.show(); editor.show(); findings.show(); tour.show(); planes.show(); },
+  data: () => { controls.show(); editor.show(); findings.show(); planes.show(); },
   drag: () => { // the numbers beside the picture may lag behind it a little
     if (performance.now() - lastNumbers < 120) return;
     lastNumbers = performance.now();
     editor.showNumbers();
-    if (says.current === "extremal") sayLater();
+    if (findings.current === "extremal") sayLater();
   },
-  selection: () => { editor.show(); if (app.selection.neuron !== null) { find("says").classList.remove("is-low"); find("says").scrollTop = 0; } if (app.selection.neuron !== null && says.current !== "why") says.open("why"); else says.show(); planes.show(); announce(); },
-  geometry: () => { says.show(); planes.show(); },
-  view: () => { if (says.current === "take") says.show(); planes.show(); },
+  selection: () => { editor.show(); if (app.selection.neuron !== null) { find("says").classList.remove("is-low"); find("says").scrollTop = 0; } if (app.selection.neuron !== null && findings.current !== "why") findings.open("why"); else findings.show(); planes.show(); announce(); },
+  geometry: () => { findings.show(); planes.show(); },
+  view: () => { if (findings.current === "take") findings.show(); planes.show(); },
 };
 function changed(what) {
   if (app.isStarted && !app.isDragging && (what === "state" || what === "data")) history.note();
-  (NEEDED[what] ?? (() => (app.isDragging ? sayLater() : says.show())))();
+  (NEEDED[what] ?? (() => (app.isDragging ? sayLater() : findings.show())))();
   put(document, "title", `${app.state.run.name} · reluflow laboratory`);
   put(find("busy"), "hidden", !app.waiting.has("run") && !app.isDragging);
   write(find("connection"), app.connectionStatus === "connected" ? "" : "not connected");
@@ -80,7 +80,7 @@ function changed(what) {
 
 /** What is said of a run that came in the middle of a drag is written between two frames. */
 function sayLater() {
-  viewer.later.do("says", (function* saying() { says.show(); })());
+  viewer.later.do("says", (function* saying() { findings.show(); })());
 }
 
 /** Say what is selected to a screen reader. */

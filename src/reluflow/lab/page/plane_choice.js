@@ -30,7 +30,7 @@ export class PlaneChoice {
       [["auto", "principal directions"], ...(d === 3 ? [["sphere", "the sphere"]] : [])].map(option),
       groups.filter(([, options]) => options.length).map(([label, options]) => element("optgroup", { label }, options.map(option))));
     const value = current === "principal" ? "auto" : current;
-    if (![...select.options].some((one) => one.value === value)) select.append(option([value, "as the link says"]));
+    if (![...select.options].some((one) => one.value === value)) select.append(option([value, "as in the link"]));
     select.value = value;
     const hadFocus = this.root.contains(document.activeElement);
     this.root.replaceChildren(element("label", { for: "plane" }, "plane"), select);

@@ -20,7 +20,7 @@ from reluflow.errors import InvalidInputError
 _TEACHER_KNOTS = (-1.0, -0.7, -0.55, -0.4, 0.0, 0.5, 0.6, 0.7, 1.0)
 _TEACHER_VALUES = (0.0, 0.7, 0.5, 1.0, 0.0, 1.0, 0.6, 0.7, 0.0)
 
-# Read off the authors' animation: isolated inputs to 0.004, overlapping ones split by eye; 38 of 40 can be told apart.
+# Read off the authors' animation: isolated inputs to 0.004, overlapping ones split by eye; 38 of 40 are distinct.
 _DIGITISED_INPUTS = (
     -0.890, -0.813, -0.722, -0.704, -0.676, -0.634, -0.608, -0.473, -0.376, -0.274, -0.225, -0.177, -0.135,
     -0.116, -0.096, -0.076, -0.064, -0.037, 0.061, 0.065, 0.090, 0.104, 0.154, 0.402, 0.407, 0.417, 0.422,

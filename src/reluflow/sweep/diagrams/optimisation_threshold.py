@@ -31,7 +31,7 @@ class OptimisationThreshold(AbstractDiagram):
 
     Gaussian inputs, labels <v, x> + 0.5 g, 60 neurons from scale 0.01. With few samples the network fits the labels,
     noise and all; with many it ends near the least-squares line. The share of the least-squares residual it has fitted
-    by time T = 100 tells the two apart. The flow is followed by gradient descent of step 0.1, which at these sizes
+    by time T = 100 distinguishes the two. The flow is followed by gradient descent of step 0.1, which at these sizes
     costs a hundredth; the time is finite and the width fixed, so this is a threshold of training to time T and not a
     statement on limits.
     """

@@ -45,14 +45,16 @@ from reluflow.theory.measures import Quantities
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 LOG_ROUNDING = 1e-9  # of a logarithm of a weight; measured below 1e-11 at scale e^-1300
-ALIGNMENT_SWEEP = (-40.0, -60.0, -80.0)  # ln lambda; the misalignment lambda^{2 eps} stays above rounding
+ALIGNMENT_SCALES = (-40.0, -60.0, -80.0)  # ln lambda; the misalignment lambda^{2 eps} stays above rounding
 
 
-def tau_plan(evidence: Evidence, *, sweep: tuple[float, ...] = ALIGNMENT_SWEEP) -> FlowPlan:
-    """Snapshots up to tau, at the given scale and over a sweep of ln lambda."""
+def tau_plan(evidence: Evidence, *, other_scales: tuple[float, ...] = ALIGNMENT_SCALES) -> FlowPlan:
+    """Snapshots up to tau, at the given scale and at other values of ln lambda."""
     tau = alignment_time(evidence)
     times = np.linspace(0.0, tau, 9) if tau > 0.0 else np.linspace(0.0, 1.0, 2)
-    return FlowPlan(tuple(times.tolist()), sweep=tuple(scale_factor(evidence, target) for target in sweep))
+    return FlowPlan(
+        tuple(times.tolist()), other_scales=tuple(scale_factor(evidence, target) for target in other_scales)
+    )
 
 
 def misalignment(state: PhaseState) -> float:
@@ -77,7 +79,7 @@ def _alignment(evidence: Evidence) -> Comparison:
 
 
 def exponent_over(logs: Sequence[tuple[float, float]], claimed: float, *, what: str, expected: str = "") -> Comparison:
-    """The slope of ln of a gap in ln lambda over a sweep, at least as claimed; -inf is a gap lost in rounding."""
+    """The slope of ln of a gap in ln lambda over the scales, at least as claimed; -inf is a gap lost in rounding."""
     points = [point for point in logs if np.isfinite(point[1])]
     if len(points) < 2:
         return nothing(f"{what} to rounding at {len(logs) - len(points)} of {len(logs)} scales")
@@ -87,9 +89,9 @@ def exponent_over(logs: Sequence[tuple[float, float]], claimed: float, *, what: 
 
 
 def _alignment_exponent(evidence: Evidence) -> Comparison:
-    clocks, eps = [phase_clock(e) for e in evidence.sweep], evidence.parameter("eps")
+    clocks, eps = [phase_clock(e) for e in evidence.other_scales], evidence.parameter("eps")
     gaps = [(c.log_lambda, misalignment(state)) for c in clocks if (state := c.at(c.alignment)) is not None]
-    require(len(gaps) >= 2, "a sweep of at least two scales")
+    require(len(gaps) >= 2, "runs at two scales or more")
     logs = [(log_lambda, float(np.log(gap)) if gap > RESOLUTION else -np.inf) for log_lambda, gap in gaps]
     return exponent_over(logs, eps, what="aligned", expected=f", expected {2 * eps:g}")
 
@@ -241,7 +243,7 @@ LEMMA_15 = Theorem(
     ),
     constants=Quantities({"delta": least_projections, "log_least_eps_2": log_least_eps_2}),
     parameters=(EPS_1, EPS_2),
-    plan=partial(tau_plan, sweep=()),
+    plan=partial(tau_plan, other_scales=()),
     log_scale=_lemma_15_scale,
     setting=PHASES_SETTING,
     example=EXAMPLE,

@@ -56,7 +56,7 @@ from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
 ROUNDING = 1e-12  # relative; |w|/|a| - 1 and <w/a, D>/|D| - 1 of recorded runs exceed 0 by at most 5e-16
 RESOLUTION = 4e-15  # of |D|: gaps below are rounding of |w|/|a|; a smaller bound is read as this one
-SWEPT_GAPS = np.geomspace(1e-4, 1e-11, 5)  # predicted relative gaps of the longest extremal vector over the sweep
+PREDICTED_GAPS = np.geomspace(1e-4, 1e-11, 5)  # predicted relative gaps of the longest extremal vector over the scales
 MEASURABLE_GAPS = (1e-13, 1e-2)  # relative gaps a double resolves, and those the exponential law has reached
 
 
@@ -151,7 +151,7 @@ def _kind_at_tau(evidence: Evidence, constants: AlignmentConstants) -> Compariso
 
 
 def _common_neurons(evidence: Evidence, runs: tuple[Evidence, ...]) -> BoolArray:
-    """Neurons with the condition that end every run of the sweep in their last cone."""
+    """Neurons with the condition that end the run at every scale in their last cone."""
     end = states_of(evidence)[-1]
     common = met_at_start(evidence, alpha_of(evidence)) & ~end.is_dead & (end.sides == end.signs)
     for run in runs:
@@ -162,9 +162,9 @@ def _common_neurons(evidence: Evidence, runs: tuple[Evidence, ...]) -> BoolArray
 
 @on_run
 def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
-    """Slope of ln gap against ln lambda over the sweep, in units of eps |D|/D_max: at least 1, predicted 2."""
-    runs = tuple(run for run in evidence.sweep if reaches_tau(run))
-    require(len(runs) >= 3, "the exponent needs a sweep of at least three scales")
+    """Slope of ln gap against ln lambda over the scales, in units of eps |D|/D_max: at least 1, predicted 2."""
+    runs = tuple(run for run in evidence.other_scales if reaches_tau(run))
+    require(len(runs) >= 3, "the exponent needs runs at three scales or more")
     common = np.flatnonzero(_common_neurons(evidence, runs))
     speeds = states_of(evidence)[-1].speeds[common]
     gaps = np.array([states_of(run)[-1].gaps[common] for run in runs]) / speeds  # (num_scales, num_neurons)
@@ -177,7 +177,7 @@ def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Comparis
             ratios.append(slope / (evidence.parameter("eps") * speed / constants.d_max))
     if not ratios and gaps.size and np.all(gaps <= MEASURABLE_GAPS[0]):
         return nothing(f"all {gaps.shape[1]} aligned neurons have gap 0 to rounding at every scale")
-    require(ratios, "no neuron is aligned, with a gap a double resolves, at three scales of the sweep")
+    require(ratios, "no neuron is aligned, with a gap a double resolves, at three scales")
     decades = (scales.max() - scales.min()) / math.log(10.0)
     detail = (
         rf"slopes over {decades:.0f} decades, divided by $\varepsilon|D|/D_{{\max}}$: from {min(ratios):.5g} to "
@@ -192,8 +192,8 @@ def swept_plan(evidence: Evidence, *, ridge: Ridge = "stop") -> FlowPlan | None:
     if plan is None or constants is None or len(evidence.facts.extremal) == 0:
         return plan
     longest = float(evidence.facts.extremal.norms[0])
-    scales = np.log(SWEPT_GAPS) * constants.d_max / (2.0 * evidence.parameter("eps") * longest)
-    return replace(plan, sweep=tuple((scales - log_lambda(evidence.network)).tolist()))
+    scales = np.log(PREDICTED_GAPS) * constants.d_max / (2.0 * evidence.parameter("eps") * longest)
+    return replace(plan, other_scales=tuple((scales - log_lambda(evidence.network)).tolist()))
 
 
 def theorem_numbers(evidence: Evidence, *, saddles: bool) -> Constants:

@@ -27,9 +27,9 @@ from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.measures import AtMost, Quantities
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
-PAIR_SWEEP = (-18.0, -23.0, -28.0)  # ln lambda; 1 - <wbar_i, wbar_j> ~ lambda^2 stays above the square of rounding
+PAIR_SCALES = (-18.0, -23.0, -28.0)  # ln lambda; 1 - <wbar_i, wbar_j> ~ lambda^2 stays above the square of rounding
 TOLD_APART = 1e-24  # pairs with a larger 1 - <wbar_i, wbar_j> have it to a relative 1e-4 or better
-PAIR_RTOL = 1e-3  # allowed change of ln a_i a_j (1 - <wbar_i, wbar_j>) for pairs just told apart; 5e-6 was measured
+PAIR_RTOL = 1e-3  # allowed change of ln a_i a_j (1 - <wbar_i, wbar_j>) for pairs just distinguished; 5e-6 was measured
 
 
 @in_phase(Phase.GROWTH)
@@ -40,7 +40,7 @@ def _projections(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparis
 
 
 def pair_drift(states: tuple[PhaseState, ...]) -> float:
-    """Largest relative change of a_i a_j (1 - <wbar_i, wbar_j>) over pairs of I that doubles can tell apart.
+    """Largest relative change of a_i a_j (1 - <wbar_i, wbar_j>) over pairs of I that doubles can distinguish.
 
     Neurons of one cone move by one Lorentz boost, which keeps a_i a_j - <w_i, w_j>; so this is the integrated form of
     d<wbar_i, wbar_j>/dt = <D^t, wbar_i + wbar_j> (1 - <wbar_i, wbar_j>).
@@ -75,9 +75,9 @@ def _pairs(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
 def _pair_exponent(evidence: Evidence) -> Comparison:
     if int(np.sum(neuron_sets(evidence.problem).positive)) < 2:
         return nothing("there is one positive neuron and no pair")
-    clocks = [phase_clock(other) for other in evidence.sweep]
+    clocks = [phase_clock(other) for other in evidence.other_scales]
     gaps = [(c.log_lambda, c.states[c.growth.index].log_pair_gap) for c in clocks if c.growth.is_reached]
-    require(len(gaps) >= 2, r"a sweep of at least two scales that reach $\tau_2$")
+    require(len(gaps) >= 2, r"runs at two scales or more that reach $\tau_2$")
     return exponent_over(gaps, 1.0 - evidence.parameter("eps"), what="pairs are aligned")
 
 
@@ -129,8 +129,8 @@ def _duration(evidence: Evidence) -> Comparison:
 
 
 def _lemma_5_plan(evidence: Evidence) -> FlowPlan:
-    sweep = tuple(scale_factor(evidence, target) for target in PAIR_SWEEP)
-    return FlowPlan(times=phase_plan(evidence).times, sweep=sweep)
+    other_scales = tuple(scale_factor(evidence, target) for target in PAIR_SCALES)
+    return FlowPlan(times=phase_plan(evidence).times, other_scales=other_scales)
 
 
 LEMMA_5 = Theorem(

@@ -225,7 +225,7 @@ class PhaseState:
 
     @cached_property
     def log_pair_gap(self) -> float:
-        """ln of the largest 1 - <wbar_i, wbar_j> over I; -inf where doubles do not tell the directions apart."""
+        """ln of the largest 1 - <wbar_i, wbar_j> over I; -inf where doubles do not distinguish the directions."""
         largest = float(np.max(self.pair_gaps, initial=0.0))
         return float(np.log(largest)) if largest > RESOLUTION else -np.inf
 

@@ -64,7 +64,7 @@ def _ratio_bound(here: Scene) -> float:
     return float((1.0 - here.delta / ((here.X.shape[1] - 1) * here.Delta)) ** 2)
 
 
-def _log_rooms(evidence: Evidence) -> Iterator[float]:
+def _log_slacks(evidence: Evidence) -> Iterator[float]:
     """ln of |gamma|/delta^2, and of |gamma_I|/lower bound and upper bound/|gamma_I| over the sets I of the paths."""
     here, n = scene(evidence), len(evidence.dataset.y)
     yield float(np.log(here.speed / here.delta**2))
@@ -77,7 +77,7 @@ def _log_rooms(evidence: Evidence) -> Iterator[float]:
 
 
 def _pulls(evidence: Evidence) -> Comparison:
-    slack = min(_log_rooms(evidence))
+    slack = min(_log_slacks(evidence))
     return at_least(slack, 0.0, allowance=1e-12, detail=f"the nearest bound is a factor {np.exp(slack):.4g} away")
 
 

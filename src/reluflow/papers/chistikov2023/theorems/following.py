@@ -39,12 +39,12 @@ def below_power(
 # Lemma 3 --------------------------------------------------------------------------------------------------------------
 
 TIMES = 1e-8  # crossing times of the flow against closed forms, relative; seen: 1e-12
-DECADES = (3.5, 4.0, 4.5)  # scales 10^-x of the sweeps of crossing times: above rounding, below the next order
+DECADES = (3.5, 4.0, 4.5)  # scales 10^-x for the crossing times: above rounding, below the next order
 
 
 def _lemma_3_plan(evidence: Evidence) -> FlowPlan:
     here = scene(evidence).log_scale
-    return FlowPlan(times=first_phase_times(evidence), sweep=tuple(-np.log(10.0) * x - here for x in DECADES))
+    return FlowPlan(times=first_phase_times(evidence), other_scales=tuple(-np.log(10.0) * x - here for x in DECADES))
 
 
 def _difference_exponent(evidence: Evidence) -> float:
@@ -116,11 +116,11 @@ def _times(evidence: Evidence) -> Comparison:
 
 
 def _order_of_times(evidence: Evidence) -> Values:
-    """Slope of ln max |t - tau| in ln lambda over the sweep."""
-    require(len(evidence.sweep) >= 2, "no sweep of scales")
-    without = "at some scale of the sweep the samples are not met as the yardsticks do"
-    gaps = [require(latest_difference(e), without) for e in evidence.sweep]
-    return [fitted_slope([scene(e).log_scale for e in evidence.sweep], np.log(gaps))] if min(gaps) > 0.0 else []
+    """Slope of ln max |t - tau| in ln lambda over the scales."""
+    require(len(evidence.other_scales) >= 2, "no runs at other scales")
+    without = "at some scale the samples are not met as the yardsticks do"
+    gaps = [require(latest_difference(e), without) for e in evidence.other_scales]
+    return [fitted_slope([scene(e).log_scale for e in evidence.other_scales], np.log(gaps))] if min(gaps) > 0.0 else []
 
 
 LEMMA_3 = Theorem(
@@ -172,11 +172,11 @@ LEMMA_21 = part("chistikov2023:lemma21", "Lemma 21", LEMMA_3, "the long form of 
 
 
 def _lemma_5_plan(evidence: Evidence) -> FlowPlan:
-    """The sweep starts where T_0 = T_1/3, so that all are aligned at T_1, and stays above rounding."""
+    """The scales start where T_0 = T_1/3, so that all are aligned at T_1, and stay above rounding."""
     here, epsilon = scene(evidence), evidence.parameter("epsilon")
     largest = -3.0 * here.alignment_time * here.speed / epsilon
     ladder = [largest - 3.0 * k - here.log_scale for k in range(3)]
-    return FlowPlan(times=first_phase_times(evidence), sweep=tuple(ladder))
+    return FlowPlan(times=first_phase_times(evidence), other_scales=tuple(ladder))
 
 
 def _all_inside(evidence: Evidence) -> Comparison:
@@ -216,10 +216,10 @@ def _aligned(evidence: Evidence) -> Comparison:
 
 
 def _order_of_alignment(evidence: Evidence) -> float:
-    """Slope of ln(1 - cos) in ln lambda over the sweep."""
-    pairs = [(scene(e).log_scale, misalignment(e)) for e in evidence.sweep]
+    """Slope of ln(1 - cos) in ln lambda over the scales."""
+    pairs = [(scene(e).log_scale, misalignment(e)) for e in evidence.other_scales]
     found = [(log_scale, value) for log_scale, value in pairs if value is not None and value > 0.0]
-    require(len(found) >= 2, "two scales of the sweep with a snapshot at $T_1$")
+    require(len(found) >= 2, "two scales with a snapshot at $T_1$")
     return fitted_slope([log_scale for log_scale, _ in found], np.log([value for _, value in found]))
 
 

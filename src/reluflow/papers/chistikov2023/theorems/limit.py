@@ -30,7 +30,7 @@ from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.measures import AtLeast, AtMost, Constants
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
-DECADES = (3.0, 4.0, 5.0)  # scales 10^-x of the sweep
+DECADES = (3.0, 4.0, 5.0)  # scales 10^-x of the runs
 
 
 def _late_rate(evidence: Evidence) -> float:
@@ -42,8 +42,8 @@ def _late_rate(evidence: Evidence) -> float:
 def _plan(evidence: Evidence) -> FlowPlan:
     here = scene(evidence)
     end = escape_time(here, path_of(evidence)) + 50.0 / _late_rate(evidence)
-    sweep = tuple(-np.log(10.0) * x - here.log_scale for x in DECADES)
-    return FlowPlan(times=(here.alignment_time, max(end, 2.0 * here.alignment_time)), sweep=sweep)
+    other_scales = tuple(-np.log(10.0) * x - here.log_scale for x in DECADES)
+    return FlowPlan(times=(here.alignment_time, max(end, 2.0 * here.alignment_time)), other_scales=other_scales)
 
 
 def _last(evidence: Evidence) -> Snapshot:
@@ -51,12 +51,12 @@ def _last(evidence: Evidence) -> Snapshot:
 
 
 def _orders(evidence: Evidence, *, of: Callable[[Evidence], float]) -> Values:
-    """Slope of the logarithm of a quantity in ln lambda over the sweep; none where J_+ holds one neuron."""
+    """Slope of the logarithm of a quantity in ln lambda over the scales; none where J_+ holds one neuron."""
     if len(scene(evidence).positive) < 2:
         return []
-    require(len(evidence.sweep) >= 2, "no sweep of scales")
-    values = [max(of(e), 1e-300) for e in evidence.sweep]
-    return [fitted_slope([scene(e).log_scale for e in evidence.sweep], np.log(values))]
+    require(len(evidence.other_scales) >= 2, "no runs at other scales")
+    values = [max(of(e), 1e-300) for e in evidence.other_scales]
+    return [fitted_slope([scene(e).log_scale for e in evidence.other_scales], np.log(values))]
 
 
 ONE_NEURON = "$J_+$ holds one neuron"
@@ -193,7 +193,7 @@ def _sum(evidence: Evidence) -> Comparison:
 
 def _log_growths_of_others(evidence: Evidence) -> Values:
     """ln |w_j| - ln(lambda |z_j|) of the neurons outside J_+ at the end, in runs that show them."""
-    for e in (evidence, *evidence.sweep):
+    for e in (evidence, *evidence.other_scales):
         here, network = scene(e), _last(e).network
         rest = np.setdiff1d(np.arange(len(here.z)), here.positive)
         logs = log_norms(network)[rest]

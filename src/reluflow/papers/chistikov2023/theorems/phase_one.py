@@ -68,7 +68,7 @@ def log_outputs(snapshot: Snapshot, here: Scene) -> tuple[float, FloatArray]:
 # Lemma 19 -------------------------------------------------------------------------------------------------------------
 
 
-def _log_rooms(evidence: Evidence) -> Iterator[float]:
+def _log_slacks(evidence: Evidence) -> Iterator[float]:
     """Least ln(2 |z_j| lambda^(1 - eps t/T_1)) - ln |w_j| of all neurons, for each time of [0, T_1]."""
     here, epsilon = scene(evidence), evidence.parameter("epsilon")
     end, logs = here.phase_time(epsilon), np.log(2.0 * np.linalg.norm(here.z, axis=1))
@@ -78,7 +78,7 @@ def _log_rooms(evidence: Evidence) -> Iterator[float]:
 
 
 def _growth(evidence: Evidence) -> Comparison:
-    slack = min(_log_rooms(evidence), default=np.inf)
+    slack = min(_log_slacks(evidence), default=np.inf)
     return at_least(slack, 0.0, detail=f"the nearest norm is a factor {np.exp(slack):.4g} below the bound")
 
 

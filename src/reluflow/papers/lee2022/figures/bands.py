@@ -83,13 +83,13 @@ def widest_breach(outer: Band, inner: Band) -> float:
     return float(np.max(np.maximum(outer.lower - inner.lower, inner.upper - outer.upper)))
 
 
-def magnitude_room(n: int) -> float:
+def magnitude_allowance(n: int) -> float:
     """Share of |w*| by which the bounds on |w| may be missed on n samples: 2/sqrt(n).
 
     They are about infinitely many samples. On n of them |w| shrinks at half the rate 2 mean(s(<u, x>)^2), u = w/|w|,
     whose standard deviation is sqrt(5/n) for a mean of 1: from |w_0| = 2 |w*| that moves |w| by up to 1.6/sqrt(n).
 
-    >>> magnitude_room(10_000)
+    >>> magnitude_allowance(10_000)
     0.02
     """
     return float(2.0 / np.sqrt(n))

@@ -32,7 +32,7 @@ from reluflow.papers.lee2022.figures.bands import (
     LOOK_UPPER,
     dotted_rows,
     first_step_above,
-    magnitude_room,
+    magnitude_allowance,
 )
 from reluflow.papers.lee2022.figures.neuron_curves import NeuronCurves
 from reluflow.papers.lee2022.figures.nine_starts_run import (
@@ -150,7 +150,7 @@ def _bounds(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
             "what they assume, $r < |w(T)| < R$ with the paper's $r$ and $R$, holds in all nine panels (largest "
             "breach over $|w^*|$)",
             max(outside),
-            magnitude_room(settings.n),
+            magnitude_allowance(settings.n),
             source="App. D.3: the choice of $r$ and $R$",
         ),
     )

@@ -34,8 +34,8 @@ from reluflow.papers.lee2022.figures.bands import (
     Phases,
     dotted_rows,
     goes_from_lower_to_upper,
+    magnitude_allowance,
     magnitude_band_from,
-    magnitude_room,
     phases,
 )
 from reluflow.papers.lee2022.figures.neuron_curves import NeuronCurves
@@ -99,14 +99,14 @@ def _bounds(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
         Claim.above(
             f"the bounds from the start hold in all six panels, $n$ = {settings.n:,} (smallest slack over $|w^*|$)",
             min(slack_of(settings, results, results.sampled, column, 0) for column in COLUMNS),
-            -magnitude_room(settings.n),
+            -magnitude_allowance(settings.n),
             why=SAMPLE_NOISE,
             source="Fig. 2; Theorems A.1, A.3",
         ),
         Claim.above(
             f"so do those rebuilt at step {settings.rebuilt_at:,} (smallest slack over $|w^*|$)",
             min(slack_of(settings, results, results.sampled, column, row) for column in COLUMNS),
-            -magnitude_room(settings.n),
+            -magnitude_allowance(settings.n),
             source="Fig. 2, caption",
         ),
         Claim.above(

@@ -32,8 +32,8 @@ from reluflow.papers.lee2022.figures.bands import (
     STRICT_INEQUALITY,
     dotted_rows,
     goes_from_lower_to_upper,
+    magnitude_allowance,
     magnitude_band_from,
-    magnitude_room,
     widest_breach,
 )
 from reluflow.papers.lee2022.figures.neuron_curves import NeuronCurves
@@ -124,14 +124,14 @@ def _bounds(settings: Settings, results: Restarts) -> tuple[Claim, ...]:
         Claim.above(
             f"all eight pairs of bounds hold, $n$ = {settings.n:,} (smallest slack over $|w^*|$)",
             min(smallest_slack(settings, depth, depth.sampled) for depth in results.depths),
-            -magnitude_room(settings.n),
+            -magnitude_allowance(settings.n),
             why=SAMPLE_NOISE,
             source="Fig. 3, caption",
         ),
         Claim.below(
             "they improve as training goes on: later ones lie inside earlier ones (largest breach over $|w^*|$)",
             max(breach),
-            magnitude_room(settings.n),
+            magnitude_allowance(settings.n),
             source="App. D.1: “improved as training progresses”",
         ),
         Claim.above(

@@ -199,7 +199,7 @@ def idealised_time(evidence: Evidence, depth: float) -> float:
     return _entry_time(tuple(np.asarray(part, dtype=np.float64).tobytes() for part in arrays), network.leak, depth)
 
 
-@lru_cache(maxsize=256)  # the answer is that of the shape alone, and a sweep of scales asks for it again and again
+@lru_cache(maxsize=256)  # the answer is that of the shape alone, and runs at several scales ask for it again and again
 def _entry_time(arrays: tuple[bytes, ...], leak: float, depth: float) -> float:
     flat = [np.frombuffer(part, dtype=np.float64) for part in arrays]
     y, forces, a = flat[1], flat[2], flat[4]

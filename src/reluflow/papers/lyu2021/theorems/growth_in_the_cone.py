@@ -211,13 +211,13 @@ def decomposition_error(evidence: Evidence) -> tuple[float, float, FloatArray]:
     start, end = (stacked(evidence.run.snapshots[k].network, cone) for k in (0, -1))
     sigma = np.exp(evidence.network.log_scale) * np.sqrt(cone.factor)
     kappa, r = growth_constants(evidence)["kappa"], _radius(evidence)
-    b, foretold = np.zeros(m), np.zeros_like(end)
+    b, predicted = np.zeros(m), np.zeros_like(end)
     for sign in (1.0, -1.0):
         rows, power = np.sign(evidence.network.a) == sign, 1.0 if sign > 0 else 1.0 - kappa
         unit = cone.mean(sign) / np.linalg.norm(cone.mean(sign))
         b[rows] = (start[rows, :-1] @ unit + start[rows, -1]) / (2.0 * (np.sqrt(m) * sigma) ** power)
-        foretold[rows] = (r**power * b[rows])[:, None] * np.append(unit, 1.0)
-    return r, m_norm(end - foretold), b
+        predicted[rows] = (r**power * b[rows])[:, None] * np.append(unit, 1.0)
+    return r, m_norm(end - predicted), b
 
 
 def growth_plan(evidence: Evidence) -> FlowPlan:
@@ -227,7 +227,7 @@ def growth_plan(evidence: Evidence) -> FlowPlan:
     duration = (np.log(_radius(evidence)) - 0.5 * np.log(m) - log_sigma) / cone.growth(1)
     start = entry_time(evidence)
     halvings = tuple(-3.0 * np.log(2.0) * k for k in (1, 2, 3))
-    return FlowPlan(times=(start, start + max(duration, 1e-3 / cone.growth(1))), sweep=halvings)
+    return FlowPlan(times=(start, start + max(duration, 1e-3 / cone.growth(1))), other_scales=halvings)
 
 
 def growth_scale(evidence: Evidence) -> float:
@@ -247,19 +247,19 @@ def _error_bound(evidence: Evidence) -> Comparison:
 
 
 def _error_order(evidence: Evidence) -> Comparison:
-    require(min(e.network.log_scale for e in (evidence, *evidence.sweep)) >= SMALLEST_LOG, _TOO_SMALL)
-    points = [decomposition_error(e)[:2] for e in (evidence, *evidence.sweep)]
-    require(len(points) >= 3, "a sweep of at least three scales is needed")
+    require(min(e.network.log_scale for e in (evidence, *evidence.other_scales)) >= SMALLEST_LOG, _TOO_SMALL)
+    points = [decomposition_error(e)[:2] for e in (evidence, *evidence.other_scales)]
+    require(len(points) >= 3, "runs at three scales or more are needed")
     require(not any(error < RESOLVED * r for r, error in points), _UNRESOLVED)
     order = fitted_slope(*np.log(np.array(points)).T)
     return equals(order, 3.0, atol=0.1, detail=f"error of order {order:.4g} in $r$ over {len(points)} scales")
 
 
 def _sizes_of_b(evidence: Evidence) -> Comparison:
-    """b-bar_k within its bounds, those of negative neurons times sigma^kappa, at every scale of the sweep."""
-    require(min(e.network.log_scale for e in (evidence, *evidence.sweep)) >= SMALLEST_LOG, _TOO_SMALL)
+    """b-bar_k within its bounds, those of negative neurons times sigma^kappa, at every scale."""
+    require(min(e.network.log_scale for e in (evidence, *evidence.other_scales)) >= SMALLEST_LOG, _TOO_SMALL)
     statements = []
-    for each in (evidence, *evidence.sweep):
+    for each in (evidence, *evidence.other_scales):
         c, b = growth_constants(each), np.abs(decomposition_error(each)[2])
         log_sigma = each.network.log_scale + 0.5 * np.log(correct_cone(each).factor)
         scale = np.where(each.network.a > 0.0, 1.0, np.exp(c["kappa"] * log_sigma))

@@ -149,7 +149,9 @@ def _late_law(evidence: Evidence) -> Comparison:
         return nothing("no neuron is negative")
     exponent, expected = late_exponent(evidence, 1), _hinted_exponent(evidence)
     exponent = require(exponent, "fewer than five late snapshots with a share above 0; raise `late_margin`")
-    words = rf"the share of negative neurons falls like $|\theta|$ to the power {exponent:.6g}, foretold {expected:.6g}"
+    words = (
+        rf"the share of negative neurons falls like $|\theta|$ to the power {exponent:.6g}, predicted {expected:.6g}"
+    )
     earlier = late_exponent(evidence, 1, until=0.75)
     if earlier is not None and 0.02 * abs(expected) < abs(exponent - expected) < abs(earlier - expected):
         return missing(f"{words}, and still coming closer; raise `late_margin`")

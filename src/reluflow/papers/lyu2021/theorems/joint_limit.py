@@ -95,7 +95,7 @@ def _joint_plan(evidence: Evidence, *, late: bool, early: bool) -> FlowPlan:
         )
         for name, (log_r, times) in starts.items()
     )
-    return FlowPlan(times=_positive_times(evidence, wanted), sweep=STEPS, companions=companions)
+    return FlowPlan(times=_positive_times(evidence, wanted), other_scales=STEPS, companions=companions)
 
 
 def _positive_times(evidence: Evidence, wanted: tuple[float, ...]) -> tuple[float, ...]:
@@ -127,7 +127,7 @@ def _pair_rows(evidence: Evidence, name: str) -> list[FloatArray] | None:
 def _errors(evidence: Evidence) -> FloatArray | None:
     """|theta(T12 + t) - pi_b(theta~(t))|_M / |theta~(t)|_M, shape (scales, times), or None where a run is missing."""
     limit = _pair_rows(evidence, "limit")
-    runs = (evidence, *evidence.sweep)
+    runs = (evidence, *evidence.other_scales)
     if limit is None or len(runs) < 1 + len(STEPS) or any(len(e.run.snapshots) != len(limit) for e in runs):
         return None
     b = symmetric_flow(evidence).embedding
@@ -139,7 +139,7 @@ def _errors(evidence: Evidence) -> FloatArray | None:
     return np.array(errors)
 
 
-_MISSING = "the pair, or the sweep of scales, was not run"
+_MISSING = "the pair, or a run at another scale, was not made"
 
 
 @requires(_errors, _MISSING)
@@ -149,7 +149,7 @@ def _order_in_scale(evidence: Evidence, errors: FloatArray) -> Comparison:
         float(np.min(errors)) >= INTEGRATION,
         "the difference is below the error of the integration; the order shows at larger scales only",
     )
-    scales = [symmetric_flow(each).log_size for each in (evidence, *evidence.sweep)]
+    scales = [symmetric_flow(each).log_size for each in (evidence, *evidence.other_scales)]
     slopes = [fitted_slope(scales, np.log(column)) for column in errors.T]
     worst = min(slopes)
     words = (

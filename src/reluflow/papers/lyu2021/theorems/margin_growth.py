@@ -100,23 +100,23 @@ LEMMA_F_5 = left_out(
 _DERIVATIVE = 1e-6  # relative error allowed to a difference of neighbouring snapshots; 3e-8 was the largest seen
 
 
-def _foretold_rate(state: MarginState) -> float:
+def _predicted_rate(state: MarginState) -> float:
     """The radial product plus the tangential one."""
     steep, speed = state.split(state.smooth_gradient), state.split(state.ascent)
     return float(np.exp(state.log_gradient_norm) * (steep[0] * speed[0] + steep[1] * speed[1]))
 
 
 def _rate(evidence: Evidence) -> Values:
-    """Relative difference of the rise of gamma~ over three snapshots and the foretold rate, integrated over them.
+    """Relative difference of the rise of gamma~ over three snapshots and the predicted rate, integrated over them.
 
     By Simpson's rule: right after the samples are classified gamma~ grows so fast that the rate at the middle alone
     is off by 1e-5 over a part 1e-4 of the time, and the rule by the square of that.
     """
     for triple in _triples(evidence):
         (before, low), _, (after, high) = triple
-        first, middle, last = (_foretold_rate(state) for _, state in triple)
-        foretold = (after.time - before.time) * (first + 4.0 * middle + last) / 6.0
-        yield abs((high.smooth_gamma - low.smooth_gamma) / foretold - 1.0)
+        first, middle, last = (_predicted_rate(state) for _, state in triple)
+        predicted = (after.time - before.time) * (first + 4.0 * middle + last) / 6.0
+        yield abs((high.smooth_gamma - low.smooth_gamma) / predicted - 1.0)
 
 
 LEMMA_F_6 = Theorem(

@@ -140,7 +140,7 @@ def limit_plan(evidence: Evidence) -> FlowPlan:
 
 
 def limit_margin(evidence: Evidence, expected: float) -> Comparison:
-    """The normalised margin of the certified limit against the foretold one."""
+    """The normalised margin of the certified limit against the predicted one."""
     margin = normalized_margin(proved_limit(evidence).network, evidence.dataset)
     return equals(margin, expected, atol=evidence.parameter("rtol") * expected)
 
@@ -305,7 +305,7 @@ THM_A_7 = Theorem(
     erratum="E4: with A.5 as printed the theorem is false (lyu-counterexample); A.5* bounds the dual multipliers "
     "of $w^+$. E11: the draw is the balanced one.",
     departs=r"The paper gives no $\sigma_{\max}$ for the whole theorem; the one of its early phase (Lemma G.4) is "
-    r"asked for. The limit is identified and certified, not waited for. The foretold exponent of the "
+    r"asked for. The limit is identified and certified, not waited for. The predicted exponent of the "
     r"losing share is that of very late times, when the losing neurons have turned.",
     diagnosed=DataHypotheses(losses=("logistic",), leaks="leaky"),
 )
@@ -368,7 +368,7 @@ THM_A_10 = Theorem(
     example="orthogonally-separable:n=4,d=3,mu=0.8",
     erratum=r"E5: A.9 speaks of $a_k \ge 0$, A.6 is mirrored, and A.9 needs the repair of A.5*.",
     departs=r"The paper gives no $\sigma_{\max}$ for the whole theorem; the one of its early phase (Lemma G.4) is "
-    r"asked for. The limit is identified and certified, not waited for. The foretold exponent of the "
+    r"asked for. The limit is identified and certified, not waited for. The predicted exponent of the "
     r"losing share is that of very late times, when the losing neurons have turned.",
     diagnosed=DataHypotheses(losses=("logistic",), leaks="leaky"),
 )

@@ -76,7 +76,7 @@ APP_G_4 = definition("lyu2021:appG.4", "App. G.4", extended_embedding, r"the emb
 # Lemma G.8 ------------------------------------------------------------------------------------------------------------
 
 _TOO_FEW = r"three scales with snapshots at $T_{12} - 1/\lambda$, $T_{12}$ and $T_{12} + 1/\lambda$ are needed"
-_SWEEP = tuple(-np.log(10.0) * k for k in (1, 2, 3))
+_SCALES = tuple(-np.log(10.0) * k for k in (1, 2, 3))
 
 
 def _times(evidence: Evidence) -> FloatArray:
@@ -107,12 +107,12 @@ AFTER_ENTRY = Hypothesis("late", "the first of the times comes after $T_0$", _st
 def _plan(evidence: Evidence) -> FlowPlan:
     start = entry_time(evidence)
     later = [float(time) for time in _times(evidence) if time > start]
-    return FlowPlan(times=(start, *later), sweep=_SWEEP)
+    return FlowPlan(times=(start, *later), other_scales=_SCALES)
 
 
 def _late_states(evidence: Evidence) -> list[FloatArray] | None:
     """For every scale, largest first, the neurons at the three times, shape (3, num_neurons, d + 1)."""
-    runs = (evidence, *evidence.sweep)
+    runs = (evidence, *evidence.other_scales)
     if any(len(each.run.snapshots) != 4 for each in runs) or len(runs) < 3:
         return None
     return [np.array([stacked(s.network, correct_cone(e)) for s in e.run.snapshots[1:]]) for e in runs]
@@ -125,10 +125,10 @@ def _losers_vanish(evidence: Evidence, states: list[FloatArray]) -> Comparison:
     if not np.any(negative):
         return nothing("no neuron is negative")
     sizes = np.log([m_norm(state[1][negative]) for state in states])
-    exponents = np.diff(sizes) / np.diff([each.network.log_scale for each in (evidence, *evidence.sweep)])
+    exponents = np.diff(sizes) / np.diff([each.network.log_scale for each in (evidence, *evidence.other_scales)])
     kappa = growth_constants(evidence)["kappa"]
     words = (
-        rf"negative neurons vanish like $\sigma$ to the power {exponents[-1]:.5g} at $T_{{12}}$, foretold "
+        rf"negative neurons vanish like $\sigma$ to the power {exponents[-1]:.5g} at $T_{{12}}$, predicted "
         rf"$\sigma$ to the power {kappa:.5g}"
     )
     if 0.05 * kappa < abs(exponents[-1] - kappa) < abs(exponents[0] - kappa):

@@ -163,7 +163,7 @@ def first_time(evidence: Evidence) -> float:
 
 
 def _phase_one_plan(evidence: Evidence) -> FlowPlan:
-    return FlowPlan(times=(max(first_time(evidence), 1e-3),), sweep=(-3.0 * np.log(2.0), -6.0 * np.log(2.0)))
+    return FlowPlan(times=(max(first_time(evidence), 1e-3),), other_scales=(-3.0 * np.log(2.0), -6.0 * np.log(2.0)))
 
 
 def phase_one_error(evidence: Evidence) -> float:
@@ -179,21 +179,23 @@ def phase_one_constant(evidence: Evidence) -> float:
 
 
 def _phase_one_bound(evidence: Evidence) -> Values:
-    """|Delta theta|_M / (C r^3/sqrt m) over the sweep."""
-    for each in (evidence, *evidence.sweep):
+    """|Delta theta|_M / (C r^3/sqrt m) over the scales."""
+    for each in (evidence, *evidence.other_scales):
         bound = phase_one_constant(each) * np.exp(2.0 * symmetric_flow(each).log_radius)
         yield phase_one_error(each) / (bound / np.sqrt(each.network.num_neurons) + INTEGRATION)
 
 
 def _phase_one_order(evidence: Evidence) -> float:
-    """Order in r of |Delta theta|_M over the sweep."""
-    require(len(evidence.sweep) >= 2, "the sweep of scales was not run")
+    """Order in r of |Delta theta|_M over the scales."""
+    require(len(evidence.other_scales) >= 2, "the runs at other scales were not made")
     require(
-        min(phase_one_error(each) for each in (evidence, *evidence.sweep)) >= INTEGRATION,
+        min(phase_one_error(each) for each in (evidence, *evidence.other_scales)) >= INTEGRATION,
         "the error is below that of the integration; the order shows at larger scales only",
     )
-    radii = [symmetric_flow(each).log_radius for each in (evidence, *evidence.sweep)]
-    errors = [np.log(phase_one_error(each)) + r for each, r in zip((evidence, *evidence.sweep), radii, strict=True)]
+    radii = [symmetric_flow(each).log_radius for each in (evidence, *evidence.other_scales)]
+    errors = [
+        np.log(phase_one_error(each)) + r for each, r in zip((evidence, *evidence.other_scales), radii, strict=True)
+    ]
     return fitted_slope(radii, errors)
 
 

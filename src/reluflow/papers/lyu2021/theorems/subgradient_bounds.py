@@ -60,7 +60,7 @@ def _loss_gap(evidence: Evidence) -> Values:
 
 
 def _loss_gap_order(evidence: Evidence) -> float:
-    """Order of |L - L~| in the scale, one network swept over three decades; sup l'' makes it 4 (f^2)."""
+    """Order of |L - L~| in the scale, one network over three decades; sup l'' makes it 4 (f^2)."""
     ball, state = unit_ball(evidence), states(evidence)[-1]
     outputs, scales = state.outputs / float(np.max(np.abs(state.outputs))), np.geomspace(1e-2, 1e-1, 5)
     gaps = []

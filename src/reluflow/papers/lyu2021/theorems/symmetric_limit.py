@@ -55,7 +55,7 @@ def positive_share(evidence: Evidence) -> float:
     return float(np.sum(a[a > 0.0] ** 2) / np.sum(a**2))
 
 
-def foretold_shares(evidence: Evidence) -> FloatArray:
+def predicted_shares(evidence: Evidence) -> FloatArray:
     """b_k^2."""
     return np.asarray(symmetric_flow(evidence).embedding ** 2)
 
@@ -64,9 +64,9 @@ RESOLVED_SHARE = 1e-11  # error of a share that is more than rounding over a who
 
 
 def _share_errors(evidence: Evidence) -> list[tuple[float, float]]:
-    """(ln scale, largest difference of a_k^2/sum to b_k^2/sum within each sign) over the sweep."""
+    """(ln scale, largest difference of a_k^2/sum to b_k^2/sum within each sign) over the scales."""
     errors = []
-    for each in (evidence, *evidence.sweep):
+    for each in (evidence, *evidence.other_scales):
         b, a = symmetric_flow(each).embedding, each.run.network.a
         gap = 0.0
         for sign in (1.0, -1.0):
@@ -79,7 +79,7 @@ def _share_errors(evidence: Evidence) -> list[tuple[float, float]]:
 
 def _shares_follow_embedding(evidence: Evidence) -> Comparison:
     """Order in sigma at which the shares within each sign tend to b_k^2/b_+^2: first order or better."""
-    require(len(evidence.sweep) >= 2, "the sweep of scales was not run")
+    require(len(evidence.other_scales) >= 2, "the runs at other scales were not made")
     scales, errors = np.array(_share_errors(evidence)).T
     require(errors[0] >= RESOLVED_SHARE, "the shares differ by rounding alone; the order shows at larger scales only")
     slope = fitted_slope(scales, np.log(errors))
@@ -100,7 +100,7 @@ _TENTHS = tuple(-k * float(np.log(10.0)) for k in (1, 2))  # logarithms of 1/10 
 
 def _swept_plan(evidence: Evidence) -> FlowPlan:
     """The run to its limit, also from a tenth and a hundredth of the scale."""
-    return replace(until_limit(evidence), sweep=_TENTHS)
+    return replace(until_limit(evidence), other_scales=_TENTHS)
 
 
 THM_4_3 = Theorem(
@@ -146,7 +146,7 @@ THM_4_3 = Theorem(
         ),
     ),
     constants=Quantities({"probability": good_draw_probability, "log_size": log_size}),
-    predictions=Quantities({"margin": best_margin, "coefficient": linear_coefficient, "shares": foretold_shares}),
+    predictions=Quantities({"margin": best_margin, "coefficient": linear_coefficient, "shares": predicted_shares}),
     plan=_swept_plan,
     log_scale=partial(log_scale_for_radius, fraction=0.3),
     setting=SETTING,

@@ -292,7 +292,7 @@ def log_ratio_rate(evidence: Evidence, network: Network, outputs: FloatArray) ->
 
 
 def _ratio_law(evidence: Evidence) -> Comparison:
-    """Largest difference of the change of the ratio and its foretold rate, by Simpson's rule over three snapshots.
+    """Largest difference of the change of the ratio and its predicted rate, by Simpson's rule over three snapshots.
 
     Relative to the total force per w* direction.
     """
@@ -307,10 +307,10 @@ def _ratio_law(evidence: Evidence) -> Comparison:
             logs.append(float(np.sign(each.network.a) @ np.log(along)))  # ln<w_1, w*> - ln<w_2, -w*>
         measured = -(logs[1] - logs[0]) / (after.time - before.time)
         rates = [log_ratio_rate(evidence, each.network, each.outputs) for each in (before, middle, after)]
-        foretold = (rates[0] + 4.0 * rates[1] + rates[2]) / 6.0
+        predicted = (rates[0] + 4.0 * rates[1] + rates[2]) / 6.0
         g = 1.0 / (1.0 + np.exp(evidence.dataset.y * middle.outputs))
         scale = float(g @ np.abs(evidence.dataset.X @ w_star)) / len(g)
-        worst = max(worst, abs(measured - foretold) / scale)
+        worst = max(worst, abs(measured - predicted) / scale)
         count += 1
     require(count >= 3, f"only {count} triples of snapshots lie on smooth pieces")
     return at_most(worst, 1e-5, detail=f"relative difference {worst:.2g} on {count} smooth pieces")
@@ -348,7 +348,7 @@ APP_F_1 = Theorem(
     ),
     conclusions=(
         Conclusion("angles", "both angles stay below 90 degrees", _angles),
-        Conclusion("rate", "the ratio changes at the foretold rate", _ratio_law, Level.EXACT),
+        Conclusion("rate", "the ratio changes at the predicted rate", _ratio_law, Level.EXACT),
     ),
     constants=Quantities({"lambda_0": growth_rate}),
     plan=_plan,

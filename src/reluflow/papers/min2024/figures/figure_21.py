@@ -70,14 +70,14 @@ def compute(settings: Settings, workbench: Workbench) -> RidgeBranches:
         times=times,
         stops=undecided.outcome is Outcome.RIDGE,
         stop_time=undecided.time,
-        stay=_told(problem, "stay", times),
-        leave=_told(problem, "positive", times),
+        stay=_with_choice(problem, "stay", times),
+        leave=_with_choice(problem, "positive", times),
         leaving=tuple(LeavingPath(wait)(times) for wait in settings.waits),
         residuals=np.array(residuals),
     )
 
 
-def _told(problem: TrainingProblem, ridge: Ridge, times: FloatArray) -> FloatArray:
+def _with_choice(problem: TrainingProblem, ridge: Ridge, times: FloatArray) -> FloatArray:
     """(w_1, a) of the exact flow under one policy at the ridge."""
     run = train(problem, EventDrivenFlow(ridge=ridge), times=times, until=AtTime(float(times[-1])))
     return np.array(

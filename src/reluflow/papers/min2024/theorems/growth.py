@@ -205,8 +205,8 @@ def _fit_is_early(evidence: Evidence) -> Comparison:
 
 
 def _fit_slope(evidence: Evidence) -> Values:
-    """d t_2^+- / d log(1/eps) = 1/|x_+-| over the sweep, for each class; the relative difference is printed."""
-    runs = (evidence, *evidence.sweep)
+    """d t_2^+- / d log(1/eps) = 1/|x_+-| over the scales, for each class; the relative difference is printed."""
+    runs = (evidence, *evidence.other_scales)
     for group in groups(evidence):
         times = [fitted_time(run, group.sign) for run in runs]
         known = [(run.network.log_scale, t) for run, t in zip(runs, times, strict=True) if t is not None]
@@ -216,7 +216,7 @@ def _fit_slope(evidence: Evidence) -> Values:
 
 
 def _swept_plan(evidence: Evidence) -> FlowPlan:
-    return replace(whole_plan(evidence), sweep=(-50.0, -200.0))
+    return replace(whole_plan(evidence), other_scales=(-50.0, -200.0))
 
 
 EQ_39 = Theorem(

@@ -285,15 +285,15 @@ REMARK_5 = part("min2024:remark5", "Remark 5", LEMMA_1, "Lemmas 1 to 4 hold for 
 
 def _error_exponent(evidence: Evidence) -> float:
     """Exponent of the largest error on [0, T] in eps: T grows as eps falls, and still the error is O(eps)."""
-    runs = (evidence, *evidence.sweep)
-    require(len(runs) >= 3, "a sweep of at least two more scales")
+    runs = (evidence, *evidence.other_scales)
+    require(len(runs) >= 3, "runs at two other scales or more")
     errors = [max(_log_error(moment) for moment in _certified(run)) for run in runs]
     require(np.all(np.isfinite(errors)), "the error vanishes at every snapshot")
     return fitted_slope([run.network.log_scale for run in runs], errors)
 
 
 def _swept_plan(evidence: Evidence) -> FlowPlan:
-    return replace(alignment_plan(evidence, num_times=10), sweep=(-3.0, -6.0, -9.0))
+    return replace(alignment_plan(evidence, num_times=10), other_scales=(-3.0, -6.0, -9.0))
 
 
 EQ_4 = Theorem(

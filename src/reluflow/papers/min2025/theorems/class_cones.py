@@ -44,8 +44,8 @@ def _rival_excess(evidence: Evidence) -> Values:
     drawn, K = evidence.recorded(DrawnOutputWeights), evidence.problem.num_outputs
     B = drawn.B
     aside = np.linalg.norm(drawn.v - B[:, :1] * pseudo_labels(K)[0], axis=1, keepdims=True)  # sqrt(1 - B_c^2)
-    room = np.sqrt(K * (K - 2.0)) / (K - 1.0) * aside
-    return [np.abs(B[:, 1:] + B[:, :1] / (K - 1.0)) - room]
+    half_width = np.sqrt(K * (K - 2.0)) / (K - 1.0) * aside
+    return [np.abs(B[:, 1:] + B[:, :1] / (K - 1.0)) - half_width]
 
 
 def _beyond_threshold(evidence: Evidence) -> FloatArray:
@@ -241,7 +241,7 @@ def drawn_forces(evidence: Evidence) -> DrawnForces:
 
 
 def _pulls(evidence: Evidence) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """<v, e_1 - r>, its middle sqrt(K/(K-1)) b and the room sqrt((K-2)/(K-1)) sqrt(1 - b^2)."""
+    """<v, e_1 - r>, its middle sqrt(K/(K-1)) b and the half-width sqrt((K-2)/(K-1)) sqrt(1 - b^2)."""
     drawn, K = evidence.recorded(DrawnForces), evidence.problem.num_outputs
     b = drawn.v @ pseudo_labels(K)[0]
     pulls = np.sum(drawn.v * (np.eye(K)[0] - drawn.r), axis=1)
@@ -249,13 +249,13 @@ def _pulls(evidence: Evidence) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _pull_low(evidence: Evidence) -> Values:
-    pulls, middle, room = _pulls(evidence)
-    return [pulls - (middle - room)]
+    pulls, middle, half_width = _pulls(evidence)
+    return [pulls - (middle - half_width)]
 
 
 def _pull_high(evidence: Evidence) -> Values:
-    pulls, middle, room = _pulls(evidence)
-    return [middle + room - pulls]
+    pulls, middle, half_width = _pulls(evidence)
+    return [middle + half_width - pulls]
 
 
 LEMMA_10 = Theorem(
@@ -265,8 +265,8 @@ LEMMA_10 = Theorem(
     r"$\langle v, e_c - r\rangle$ is within $\sqrt{(K-2)/(K-1)} \sqrt{1-b^2}$ of $\sqrt{K/(K-1)}\, b$.",
     hypotheses=(_SOFTMAX,),
     conclusions=(
-        Conclusion("least", "at least the middle less the room", AtLeast(_pull_low, 0.0, allowance=ROUNDING)),
-        Conclusion("most", "at most the middle and the room", AtLeast(_pull_high, 0.0, allowance=ROUNDING)),
+        Conclusion("least", "at least the middle less the half-width", AtLeast(_pull_low, 0.0, allowance=ROUNDING)),
+        Conclusion("most", "at most the middle and the half-width", AtLeast(_pull_high, 0.0, allowance=ROUNDING)),
     ),
     record=drawn_forces,
     setting=SETTING,

@@ -161,7 +161,7 @@ def learning_plan(evidence: Evidence) -> FlowPlan:
     """To a third more than the time of the last class, also at the square of the scale."""
     rates = geometry(evidence).learning_rates
     end = (-evidence.network.log_scale + 3.0) / float(rates.min()) * 1.3
-    return FlowPlan(times=tuple(np.linspace(0.0, end, 100)), sweep=(evidence.network.log_scale,))
+    return FlowPlan(times=tuple(np.linspace(0.0, end, 100)), other_scales=(evidence.network.log_scale,))
 
 
 def half_loss_times(evidence: Evidence, run: Trajectory) -> FloatArray:
@@ -180,8 +180,8 @@ def half_loss_times(evidence: Evidence, run: Trajectory) -> FloatArray:
 
 def _slope_errors(evidence: Evidence) -> Values:
     """Slopes of the half-loss times against log(1/scale), times kappa |S_c|, less 1."""
-    require(evidence.sweep, "a run at another scale")
-    smaller = evidence.sweep[-1]
+    require(evidence.other_scales, "a run at another scale")
+    smaller = evidence.other_scales[-1]
     gap = evidence.network.log_scale - smaller.network.log_scale
     moved = half_loss_times(evidence, smaller.run) - half_loss_times(evidence, evidence.run)
     return [np.abs(moved / gap * geometry(evidence).learning_rates - 1.0)]

@@ -1,9 +1,9 @@
-"""Claims: which worker computes which cases, so that two sweeps over one folder share the work and never repeat it.
+"""Leases: which worker computes which cases, so that two sweeps over one folder share the work and never repeat it.
 
 Cases are claimed by the first four hexadecimal digits of their fingerprint, so sweeps that overlap only in part agree
-on what a claim covers. A claim is a file made with O_EXCL that names its worker; each worker keeps a file alive by
-touching it. A claim whose worker is gone is broken: at once where its process can be looked up, after a silence of
-`SILENCE_S` where it ran on another machine. Breaking is a rename, so of two that try only one succeeds; were a claim
+on what a lease covers. A lease is a file made with O_EXCL that names its worker; each worker keeps a file alive by
+touching it. A lease whose worker is gone is broken: at once where its process can be looked up, after a silence of
+`SILENCE_S` where it ran on another machine. Breaking is a rename, so of two that try only one succeeds; were a lease
 ever broken wrongly, a case would be computed twice with the same result, and nothing would be lost.
 """
 
@@ -21,15 +21,15 @@ from pathlib import Path
 from reluflow.sweep.attempts import TASKS, begun
 from reluflow.sweep.segments import not_written
 
-CLAIMS, WORKERS = "claims", "workers"
+LEASES, WORKERS = "leases", "workers"
 BUCKET_DIGITS = 4
 BEAT_S = 5.0
 SILENCE_S = 120.0
-NOBODY = "nobody"  # owner of a claim whose worker died before it wrote its name
+NOBODY = "nobody"  # owner of a lease whose worker died before it wrote its name
 
 
 def bucket_of(fingerprint: str) -> str:
-    """The claim that covers a case."""
+    """The lease that covers a case."""
     return fingerprint[:BUCKET_DIGITS]
 
 
@@ -67,8 +67,8 @@ def _answers(pid: int) -> bool:
 
 
 @dataclass
-class Claims:
-    """The claims of one worker.
+class Leases:
+    """The leases of one worker.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Claims:
     def __post_init__(self) -> None:
         me = {"machine": machine_identity(), "pid": os.getpid(), "start": process_start(os.getpid())}
         try:
-            for name in (CLAIMS, WORKERS):
+            for name in (LEASES, WORKERS):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
             self._alive.write_text(json.dumps(me))
         except OSError as error:
@@ -109,9 +109,9 @@ class Claims:
         Returns
         -------
         str or None
-            "" if it was free, the name of the worker whose stale claim was broken, None if a live worker has it.
+            "" if it was free, the name of the worker whose stale lease was broken, None if a live worker has it.
         """
-        path = self.folder / CLAIMS / bucket
+        path = self.folder / LEASES / bucket
         broken = ""
         for _ in range(3):
             try:
@@ -122,7 +122,7 @@ class Claims:
                     continue  # released in between
                 if is_alive(self.folder, owner):
                     return None
-                if not break_claim(path, owner):
+                if not break_lease(path, owner):
                     return None
                 broken = owner
                 continue
@@ -138,8 +138,8 @@ class Claims:
         return None
 
     def release(self, bucket: str) -> None:
-        """Give a claim back; one that was broken meanwhile is left to its new owner."""
-        path = self.folder / CLAIMS / bucket
+        """Give a lease back; one that was broken meanwhile is left to its new owner."""
+        path = self.folder / LEASES / bucket
         if self._owner(path) == self.worker:
             path.unlink(missing_ok=True)
 
@@ -149,7 +149,7 @@ class Claims:
 
     @staticmethod
     def _owner(path: Path) -> str | None:
-        """Who holds a claim; None where nobody does. A file still empty belongs to a worker just writing its name."""
+        """Who holds a lease; None where nobody does. A file still empty belongs to a worker just writing its name."""
         for attempt in range(20):
             try:
                 words = path.read_text().split()
@@ -161,8 +161,8 @@ class Claims:
         return NOBODY  # killed between making the file and writing into it
 
 
-def break_claim(path: Path, owner: str) -> bool:
-    """Take a stale claim away; False where another was quicker."""
+def break_lease(path: Path, owner: str) -> bool:
+    """Take a stale lease away; False where another was quicker."""
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         os.rename(path, aside)
@@ -172,7 +172,7 @@ def break_claim(path: Path, owner: str) -> bool:
     is_the_stale_one = (words[0] if words else NOBODY) == owner
     if not is_the_stale_one:
         with contextlib.suppress(FileExistsError):
-            os.link(aside, path)  # a fresh claim, made since we looked: put it back
+            os.link(aside, path)  # a fresh lease, made since we looked: put it back
     aside.unlink()
     return is_the_stale_one
 
@@ -206,7 +206,7 @@ def _now(folder: Path) -> float:
 def running_cases(folder: Path) -> int:
     """How many cases live workers have claimed."""
     try:
-        paths = [path for path in (folder / CLAIMS).iterdir() if not path.name.startswith(".")]
+        paths = [path for path in (folder / LEASES).iterdir() if not path.name.startswith(".")]
     except FileNotFoundError:
         return 0
     alive: dict[str, bool] = {}
@@ -224,14 +224,14 @@ def running_cases(folder: Path) -> int:
 
 
 def remove_traces_of_the_dead(folder: Path) -> None:
-    """Delete stale claims, the marks of workers that are gone, and those of tasks that only such workers had."""
-    for path in sorted((folder / CLAIMS).glob("*")):
+    """Delete stale leases, the marks of workers that are gone, and those of tasks that only such workers had."""
+    for path in sorted((folder / LEASES).glob("*")):
         try:
             words = path.read_text().split()
         except FileNotFoundError:
             continue
         if words and not is_alive(folder, words[0]):
-            break_claim(path, words[0])
+            break_lease(path, words[0])
     for path in sorted((folder / WORKERS).glob("*")):
         if not is_alive(folder, path.name):
             path.unlink(missing_ok=True)

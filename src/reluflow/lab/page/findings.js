@@ -1,4 +1,4 @@
-// What it says: why, extremal vectors, phases and the certified end, the diagnosis, the theorems. Asked for lazily.
+// The findings: why, extremal vectors, phases and the certified end, the diagnosis, the theorems. Asked for lazily.
 // @ts-check
 import { gateWords } from "./gates.js";
 import { element, shown, shownTime, table, vectorText } from "./dom.js";
@@ -33,7 +33,7 @@ export function forecastWords(counts) {
   return ends.length ? `Of neurons that start small enough, ${ends.join("; ")}.` : "";
 }
 
-export class Says {
+export class Findings {
   /** @param {HTMLElement} root @param {any} app @param {any} take */
   constructor(root, app, take) {
     this.root = root;
@@ -42,8 +42,8 @@ export class Says {
     this.current = "why";
     this.tabs = TABS.map(([key, words]) => element("button", { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": "says-panel", "aria-selected": "false", tabindex: -1, onclick: () => this.open(key), onkeydown: (event) => this.key(event) }, words));
     this.panel = element("div", { role: "tabpanel", id: "says-panel", tabindex: 0 });
-    const handle = element("button", { type: "button", class: "sheet-handle", "aria-label": "Lower or raise what it says", onclick: () => root.classList.toggle("is-low") }, "━━");
-    root.append(handle, element("div", { role: "tablist", "aria-label": "What it says", class: "tabs" }, this.tabs), this.panel);
+    const handle = element("button", { type: "button", class: "sheet-handle", "aria-label": "Lower or raise the findings", onclick: () => root.classList.toggle("is-low") }, "━━");
+    root.append(handle, element("div", { role: "tablist", "aria-label": "Findings", class: "tabs" }, this.tabs), this.panel);
     this.open("why");
   }
 

@@ -1,4 +1,4 @@
-"""What people hold in Python as a dataset: arrays, data frames, a scikit-learn `Bunch`, tensors, by their manners.
+"""Datasets from objects in memory: arrays, data frames, a scikit-learn `Bunch`, tensors.
 
 None of these packages is imported: a data frame is what has `columns` and gives each by name, a `Bunch` what has `data`
 and `target`, a tensor what `detach`es.
@@ -74,7 +74,7 @@ def as_dataset(
 
 
 def reading_of(given: Any, y: Any, choice: TableChoice, *, bias: bool = False, name: str | None = None) -> Reading:
-    """A dataset from what people hold, with the sentence that says what was understood."""
+    """A dataset from objects in memory, with a sentence on how it was read."""
     if isinstance(given, Dataset):
         if y is not None or choice.names_columns():
             raise InvalidInputError(
