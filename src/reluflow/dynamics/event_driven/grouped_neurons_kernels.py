@@ -104,9 +104,7 @@ class Gathered(NamedTuple):
 
 
 @kernel()
-def gather(
-    members: Members, invariant: FloatVector, counts: IntVector, is_frame: BoolVector
-) -> Gathered:
+def gather(members: Members, invariant: FloatVector, counts: IntVector, is_frame: BoolVector) -> Gathered:
     """One column for each neuron of a group without a frame, and room for the rows of each frame."""
     num_groups, width = counts.shape[0], members.shapes.shape[1]
     starts = np.zeros(num_groups + 1, dtype=np.int64)
