@@ -11,6 +11,7 @@ from reluflow.certificates.certificate import Certificate, Kind
 from reluflow.certificates.certify import certify
 from reluflow.certificates.direction import ignored_samples
 from reluflow.certificates.limits.class_direction import ClassDirection, nearest_class_direction
+from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.certificates.limits.nearest_direction import IS_KKT, nearest_direction, program_size
 from reluflow.certificates.pair_kkt import smallest_margin
 from reluflow.certificates.regularised import certify_variant
@@ -26,6 +27,7 @@ _HOPELESS = 30_000_000  # numbers in it from which it takes minutes and gigabyte
 _GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next;
 _FAR_GROWTH, _FAR_CLASS_GROWTH = 1.15, 1.5  # beyond `RESCALED_MARGIN`, of its logarithm
 _LEFT_BEHIND = "The output bias grows like the logarithm of the squared norm: it is left out."
+_SHARE_OF_WAY = 0.1  # of the way to the direction last solved for, which was none, before a costly one is solved for
 _HOPELESS_PACE = 3.0  # times as long as a run can go on, at the pace of now, is too far for it to pick up
 
 
@@ -269,12 +271,14 @@ class _LimitSearch:
     """The attempts of one run: `next_margin` is the smallest margin at which the next is worth its cost.
 
     Where the cone program is large an attempt is hasty, the first waits for the margin of the rule's patience, when the
-    forces distinguish the active samples, and the waiting time between two is longer.
+    forces distinguish the active samples, and the waiting time between two is longer; one that would find the run where
+    the last one found it is left out. The moments at which one is due do not depend on that.
     """
 
     def __init__(self, rule: LimitIdentified) -> None:
         self._rule = rule
         self.next_margin = rule.smallest_margin
+        self._failed: tuple[Network, float] | None = None  # the run's direction then, and how far the other was
 
     def __call__(self, run: AbstractRun) -> Outcome | None:
         with Stage("Looking for the limiting direction"):  # the run goes on without it
@@ -296,9 +300,13 @@ class _LimitSearch:
         self.next_margin = (_COSTLY_GROWTH if is_costly else _GROWTH) * margin
         if margin > RESCALED_MARGIN:
             self.next_margin = max(self.next_margin, margin**_FAR_GROWTH)
+        if is_costly and self._has_hardly_moved(run):
+            return None
         near = nearest_direction(run.network(), run.problem, is_hasty=is_costly)
         if near is None or near.kkt.residual > rule.kkt:
+            self._failed = None if near is None else (near.last, near.distance)
             return None
+        self._failed = None
         ahead = near.prospects()
         is_patient = margin >= rule.patience * rule.smallest_margin
         is_near = near.distance <= rule.close
@@ -314,6 +322,14 @@ class _LimitSearch:
             has_settled = ahead.keeps_patterns or (is_patient and run.gradient().turning <= rule.turning)
             return Outcome.DIRECTION_CONVERGED if is_patient and ahead.is_final and has_settled else None
         return None if ahead.open_points and not is_patient else Outcome.DIRECTION_CONVERGED
+
+    def _has_hardly_moved(self, run: AbstractRun) -> bool:
+        """Whether the run is about as far from the direction that was none as it was then, and still turning."""
+        if self._failed is None or run.gradient().turning <= self._rule.turning:
+            return False
+        then, distance = self._failed
+        moved = direction_distance(unit_norm(run.network()), then)
+        return moved < _SHARE_OF_WAY * (distance - self._rule.close)
 
     def _found_between_classes(self, run: AbstractRun) -> Outcome | None:
         """The same for several outputs or a fixed output bias: close to a KKT direction, and no doubt or patience."""

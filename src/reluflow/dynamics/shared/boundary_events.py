@@ -122,7 +122,7 @@ class BoundaryEvents:
     ) -> None:
         """Decide where neuron j (whose shape is the neuron itself), standing on some walls, goes, and put it there."""
         neurons = self._neurons
-        normals, samples = neurons.walls.normals, neurons.walls.first_sample
+        samples = neurons.walls.first_sample
         plus, minus = pulls
         before = neurons.sides[int(neurons.group[j])].copy()
         index = np.array(zero_walls, dtype=np.int64)
