@@ -122,7 +122,7 @@ Object.defineProperty(window, "reluflow", {
     run: () => (app.run ? copy(app.run.header) : null),
     extremal: () => copy(app.model().extremal),
     plane: () => ({ center: viewer.plane.center, samples: app.localData.X.map((_, k) => viewer.plane.samplePoint(k)), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
-    paint: (/** @type {number} */ place) => { viewer.scrub(place, true); viewer.paint(); },
+    paint: (/** @type {number} */ place) => { viewer.pause(); viewer.scrub(place, true); viewer.paint(); },
     redrawPlane: () => app.refresh(),
     drop: () => app.connection.socket.close(),
     data: () => copy({ X: app.localData.X, y: app.localData.y, w: app.localData.w }),
