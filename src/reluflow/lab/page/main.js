@@ -124,7 +124,7 @@ Object.defineProperty(window, "reluflow", {
     plane: () => ({ center: viewer.plane.center, samples: app.localData.X.map((_, k) => viewer.plane.samplePoint(k)), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
     paint: (/** @type {number} */ place) => { viewer.pause(); viewer.scrub(place, true); viewer.paint(); },
     redrawPlane: () => app.refresh(),
-    drop: () => app.connection.socket.close(),
+    drop: () => app.connection?.socket?.close(),
     data: () => copy({ X: app.localData.X, y: app.localData.y, w: app.localData.w }),
     dead: () => { const state = viewer.displayed(); return Array.from({ length: state.m }, (_, j) => j).filter((j) => state.isDead?.(j)); },
     ghostCurve: () => viewer.tracks.curveOf(app.ghost).map(([time, x]) => [time, Number.isFinite(x)]),
