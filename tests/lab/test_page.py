@@ -8,6 +8,7 @@ import pytest
 import reluflow
 from reluflow.geometry.extremal import extremal_vectors_of
 from reluflow.lab import adapter
+from reluflow.lab.scenes import scenes
 from reluflow.lab.state import read_state
 
 MIN_TOY = "v=1&name=min-toy&loss=exponential&width=30&scale=1e-4"
@@ -218,18 +219,12 @@ def test_the_tour_has_scenes_that_run_and_gives_back_what_was_there(open_page):
 
 def test_what_the_tour_says_of_its_scenes_is_true():
     """Two sentences each: the ends they promise are those of the library."""
-    ends = [
-        ({"width": 60}, "local-minimum"),
-        ({"name": "lyu-symmetric", "loss": "logistic", "leak": 0.5, "width": 40, "scale": "1e-4"}, "max-margin"),
-        ({"name": "lee-flat-minimum", "init": "lee", "width": 3}, "global-minimum"),
-    ]
-    for settings, kind in ends:
-        state = read_state(settings)
-        limit = adapter.limit_of(adapter.run_of(state, adapter.problem_of(state), lambda run: None))
+    runs = {scene.name: scene.trajectory() for scene in scenes()}
+    ends = {"early-alignment": "local-minimum", "linear-classifier": "max-margin", "one-teacher": "global-minimum"}
+    for name, kind in ends.items():
+        limit = adapter.limit_of(runs[name])
         assert (limit["kind"], limit["proof"]) == (kind, True)
-    steps = read_state({"X": [[1.0, 0.25], [-1.0, 0.25]], "y": [1.0, 0.4], "width": 40, "scale": "1e-30"})
-    phases = adapter.run_of(steps, adapter.problem_of(steps), lambda run: None).phases
-    assert "plateau" in [phase.name for phase in phases]
+    assert "plateau" in [phase.name for phase in runs["saddle-to-saddle"].phases]
 
 
 def test_a_lost_line_is_taken_up_again(open_page):

@@ -6,8 +6,10 @@ import json
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
+from reluflow.cli.study import _laboratory_command, command
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.study.motion import motion_of
@@ -58,8 +60,31 @@ def page(tmp_path_factory):
         scales=("1e-2",),
         theorems=(theorem_named("boursier2024:thm1"), theorem_named("boursier2024:thm2")),
     )
-    path = write_report(found, draw_study(found, folder), folder / "report.html", command="reluflow study <three>")
+    path = write_report(
+        found,
+        draw_study(found, folder),
+        folder / "report.html",
+        command="reluflow study <three>",
+        laboratory="reluflow lab three-points",
+    )
     return found, path.read_text()
+
+
+def test_the_first_picture_shows_what_was_learnt(page):
+    """It showed the data alone, and the function came after the run; the laboratory was not named."""
+    outline = Outline()
+    outline.feed(page[1])
+    assert outline.images[0]["alt"] == "The data and the function at the end of the run."
+    assert page[1].index("Open in the laboratory: <code>reluflow lab three-points</code>") < page[1].index("<nav")
+    assert "3 samples in dimension 2 (1 input + bias), regression" in page[1]
+
+
+def test_the_laboratory_opens_the_data_as_the_study_read_them():
+    """Options that say how a table is read go along, those of the study do not."""
+    line = ["mine.csv", "--bias", "--target", "y", "--seeds", "2", "--drop", "a", "--max-seconds", "5"]
+    with command.make_context("study", line):
+        assert _laboratory_command(load("three-points")) == "reluflow lab mine.csv --target y --drop a --bias"
+        assert _laboratory_command(Dataset(np.ones((501, 1)) * np.arange(1, 502)[:, None], np.ones(501))) == ""
 
 
 def test_the_page_is_well_formed(page):

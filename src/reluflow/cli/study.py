@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from reluflow.after_run import Stage
 from reluflow.cli.arguments import dataset_argument, json_option, max_seconds_option, max_steps_option, path_option
@@ -19,6 +20,7 @@ from reluflow.cli.run_options import DATA, LOSS, GivenOptions, run_options
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from reluflow.data.dataset import Dataset
     from reluflow.study.whole_study import Study
     from reluflow.theory.theorem import Theorem
 
@@ -96,7 +98,10 @@ def command(
         is_given = is_network_file(experiment.init) or experiment.neurons is not None
         network = experiment.network_for(data) if is_given else None
         note_left_out_bias(experiment)
-        report = GrowingReport(folder, command=_command_line(), is_drawn_aside=workers.num_workers > 1)
+        laboratory = _laboratory_command(data)
+        report = GrowingReport(
+            folder, command=_command_line(), laboratory=laboratory, is_drawn_aside=workers.num_workers > 1
+        )
         pieces, status = Pieces(folder / ".pieces", max_seconds=max_seconds), 0
         with stage_bar() as (on_stage, on_share):
             try:
@@ -145,7 +150,7 @@ def command(
             files += [film] if film else []
             print_json(as_json(found) | {"files": [str(path) for path in files if path.exists()]})
         else:
-            _print(found, report.path, animated=(film,) if animate else ())
+            _print(found, report.path, laboratory=laboratory, animated=(film,) if animate else ())
         if not status:
             pieces.remove()
         return status
@@ -163,7 +168,7 @@ def _save_page(found: Study, folder: Path) -> Path | None:
     return path
 
 
-def _print(found: Study, report: Path, *, animated: tuple[Path | None, ...]) -> None:
+def _print(found: Study, report: Path, *, laboratory: str, animated: tuple[Path | None, ...]) -> None:
     noted = [f"Note: {words}." for words in found.notes]
     for sentence in (*noted, *found.verdict(), "", *found.sentences(), ""):
         print_text(sentence)
@@ -174,6 +179,8 @@ def _print(found: Study, report: Path, *, animated: tuple[Path | None, ...]) -> 
     page = report.with_name("run.html")
     if page.exists():
         print(f"The run as a page that plays: {page}")
+    if laboratory:
+        print(f"Open in the laboratory: {laboratory}")
     for film in animated:
         print(f"Moving picture: {film}" if film else "No moving picture: more than two inputs, or no flow was run.")
 
@@ -209,3 +216,28 @@ def _make_folder(folder: Path) -> None:
 
 def _command_line() -> str:
     return shlex.join(["reluflow", *sys.argv[1:]])
+
+
+def _laboratory_command(data: Dataset) -> str:
+    """The command that opens the data of this study in the laboratory; none where they do not fit a page."""
+    from reluflow.cli.lab import command as laboratory
+    from reluflow.lab.state import check_size
+
+    try:
+        check_size(data.n, data.d, 1, data.num_outputs)
+    except InvalidInputError:
+        return ""
+    context, known, words = click.get_current_context(), {parameter.name for parameter in laboratory.params}, []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in known or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[name]
+        if isinstance(parameter, click.Argument):
+            words.insert(0, str(value))
+        elif isinstance(value, bool):
+            words.append((parameter.opts if value else parameter.secondary_opts)[0])
+        else:
+            for one in value if isinstance(value, tuple) else (value,):
+                words += [parameter.opts[-1], str(one)]
+    return shlex.join(["reluflow", "lab", *words])

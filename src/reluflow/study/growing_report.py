@@ -23,6 +23,8 @@ class GrowingReport:
         Where it goes, with its pictures.
     command
         The exact command that reproduces it.
+    laboratory
+        The command that opens the data in the laboratory.
     is_drawn_aside
         Whether pictures are drawn in a thread of their own, so that whoever waits for other processes can go on handing
         out work; not where this process computes as well, for threads of compiled code do not bear each other.
@@ -37,11 +39,12 @@ class GrowingReport:
         Why the last version could not be written; empty where it could.
     """
 
-    def __init__(self, folder: Path, *, command: str, is_drawn_aside: bool = False) -> None:
+    def __init__(self, folder: Path, *, command: str, laboratory: str = "", is_drawn_aside: bool = False) -> None:
         self.path = folder / "report.html"
         self.pictures: list[Picture] = []
         self._folder = folder
         self._command = command
+        self._laboratory = laboratory
         self._last = -SECONDS_BETWEEN
         self._written: Study | None = None
         self._artist = ThreadPoolExecutor(1, "drawing") if is_drawn_aside else None
@@ -64,7 +67,7 @@ class GrowingReport:
         self.pictures = [picture for picture in drawn if picture is not None]
         is_due = time.monotonic() - self._last >= SECONDS_BETWEEN
         if (is_due or not found.pending) and found is not self._written:
-            write_report(found, self.pictures, self.path, command=self._command)
+            write_report(found, self.pictures, self.path, command=self._command, laboratory=self._laboratory)
             self._last = time.monotonic()
             self._written = found
 

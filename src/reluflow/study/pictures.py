@@ -142,9 +142,9 @@ def _flow_drawings(found: Study, flow: FlowSummary) -> list[Drawing]:
     if is_drawable and (found.dataset.d <= 2 or planar_bias(found.dataset) is not None):
         network = flow.limit.network
         words = (
-            "The function at the end of the run."
+            "The data and the function at the end of the run."
             if not found.loss.is_classification
-            else "The limiting classifier."
+            else "The data and the limiting classifier."
             if found.dataset.classes is None
             else "Where each class has the largest output, at the end of the run."
         )

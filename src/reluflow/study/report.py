@@ -30,7 +30,7 @@ MOST_VECTORS = 50
 MOST_CLASSES = 20  # in a table
 
 
-def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, command: str) -> Path:
+def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, command: str, laboratory: str = "") -> Path:
     """Write the self-contained report of a study.
 
     Parameters
@@ -43,20 +43,23 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
         Where the report goes; an existing file is replaced only by a complete one.
     command
         The exact command that reproduces it.
+    laboratory
+        The command that opens the data in the laboratory.
     """
     by_name = {picture.name: picture for picture in pictures}
 
     def show(*names: str) -> str:
         return "".join(figure(by_name[n].path, by_name[n].caption) for n in names if n in by_name)
 
+    learnt = [name for name in ("function", "dataset") if name in by_name]  # the function is drawn with its data
     sections = [
         ("run", "The run", _run(found, show)),
-        ("end", "Where it ends", show("function", "confusion") + _end(found)),
+        ("end", "Where it ends", show("confusion") + _end(found)),
         ("theorems", "Theorems", _theorems(found)),
         ("sensitivity", "Other draws, other scales", _sensitivity(found)),
-        ("geometry", "The geometry of the data", show("geometry") + _extremal(found)),
+        ("geometry", "The geometry of the data", show(*learnt[1:], "geometry") + _extremal(found)),
         ("assumptions", "Assumptions", show("conditions") + _assumptions(found)),
-        ("reproduce", "To reproduce", _reproduce(command)),
+        ("reproduce", "To reproduce", _reproduce(command, laboratory)),
     ]
     shown = [(name, title, content) for name, title, content in sections if content]
     title = f"reluflow study: {found.dataset.name}"
@@ -67,7 +70,8 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
         *_pending(found),
         f'<div class="summary"><p><strong>In short.</strong></p>{paragraphs(found.verdict())}</div>',
         _cut_short(found),
-        show("dataset"),
+        show(*learnt[:1]),
+        f"<p>Open in the laboratory: <code>{escape(laboratory)}</code></p>" if laboratory else "",
         f'<nav aria-label="Contents"><ul>{links}</ul></nav>',
         section("summary", "Findings", paragraphs(found.sentences())),
         *(section(name, words, content) for name, words, content in shown),
@@ -313,9 +317,10 @@ def _assumptions(found: Study) -> str:
     return table(header, rows(True), label="Assumptions that hold, and their margins") + folded
 
 
-def _reproduce(command: str) -> str:
+def _reproduce(command: str, laboratory: str) -> str:
     versions = f"reluflow {reluflow.__version__}, NumPy {np.__version__}, Python {platform.python_version()}."
-    return f"<pre>{escape(command)}</pre><p>{escape(versions)}</p>"
+    lines = "\n".join(line for line in (command, laboratory) if line)
+    return f"<pre>{escape(lines)}</pre><p>{escape(versions)}</p>"
 
 
 def _short(pattern: str) -> str:

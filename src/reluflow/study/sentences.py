@@ -243,9 +243,17 @@ def _elsewhere(found: Study, other: list[Variation]) -> str:
     return f"{name} {span}, at scale{'s' if len(scales) > 1 else ''} {', '.join(scales)}"
 
 
+def _bias_words(data: Dataset) -> str:
+    """What a dimension counts where its last coordinate is the constant one."""
+    if data.d < 2 or not np.all(data.X[:, -1] == 1.0):
+        return ""
+    return f" ({data.d - 1} input{'s' if data.d > 2 else ''} + bias)"
+
+
 def _about_data(found: Study) -> list[str]:
     data = found.dataset
-    sentences = [f"{data.name}: {data.n} samples in dimension {data.d}, {_task_words(data)}; {data.provenance}."]
+    size = f"{data.n} samples in dimension {data.d}{_bias_words(data)}"
+    sentences = [f"{data.name}: {size}, {_task_words(data)}; {data.provenance}."]
     if found.output_bias != "none":
         sentences.append(
             "The network has an output bias, which is trained."

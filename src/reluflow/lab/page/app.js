@@ -15,13 +15,18 @@ export class Application {
     this.viewer = viewer;
     this.onChange = onChange;
     this.say = say;
+    /** @type {import("./connection.js").Connection | null} */
+    this.connection = null;
     this.state = emptyState();
     this.selection = { sample: null, neuron: null };
     this.waiting = new Set();
     this.resolvers = [];
+    /** @type {Record<string, any>} */
     this.answers = { data: null, geometry: null, limit: null, diagnosis: null, verdicts: {}, ghostLimit: null };
-    this.run = this.ghost = null;
-    /** Where the cursor stands in a run that is still going on, and when it stood before. */
+    /** @type {any} */ this.localData = null;
+    /** @type {Run | null} */ this.run = null;
+    /** @type {Run | null} */ this.ghost = null;
+    /** Where the cursor stands in a run that is still going on, and when it stood before. @type {{at: number, before: any, isMoved: boolean}} */
     this.cursor = { at: 1, before: null, isMoved: false };
     this.isStarted = this.isAnswered = false;
     /** The label of a sample that a click adds, or null where a click chooses. @type {number | null} */
@@ -56,6 +61,7 @@ export class Application {
     setDefaultRun(hello.defaults);
     this.menus = hello;
     this.isStarted = true;
+    /** @type {any} */
     let state = null;
     if (location.hash.length > 1) {
       try { state = decodeState(location.hash); } catch (error) { this.refusal = `The link was not taken: ${/** @type {Error} */ (error).message}`; }
@@ -142,7 +148,7 @@ export class Application {
     this.answers = { ...this.answers, limit: null, diagnosis: null, verdicts: {} };
     if (!this.isDragging) this.answers.geometry = null;
     const wanted = this.isDragging ? ["run"] : ["run", "data", "geometry"]; // first what takes longest
-    for (const what of wanted) { this.waiting.add(what); this.connection.ask(what, run, { isBrief: what === "run" && this.isDragging }); }
+    for (const what of wanted) { this.waiting.add(what); this.connection?.ask(what, run, { isBrief: what === "run" && this.isDragging }); }
     this.waiting.add("limit");
     this.askGhost();
     this.writeAddress();
@@ -151,7 +157,7 @@ export class Application {
   askGhost() {
     if (!this.state.ghost) { this.waiting.delete("ghost"); return; }
     this.waiting.add("ghost");
-    this.connection.ask("run", { ...this.state.run, ...this.state.ghost }, { tag: "ghost", isBrief: Boolean(this.isDragging) });
+    this.connection?.ask("run", { ...this.state.run, ...this.state.ghost }, { tag: "ghost", isBrief: Boolean(this.isDragging) });
   }
 
   askDiagnosis() {
@@ -164,7 +170,7 @@ export class Application {
   askVerdict(key) {
     this.answers.verdicts[key] = "asked";
     this.waiting.add(`verdict ${key}`);
-    this.connection.ask("verdict", this.state.run, { key });
+    this.connection?.ask("verdict", this.state.run, { key });
     this.onChange("verdict");
   }
 

@@ -57,8 +57,10 @@ export class Connection {
   replace() {
     const old = this.socket;
     this.socket = null;
-    old.onmessage = old.onclose = null;
-    old.close();
+    if (old) {
+      old.onmessage = old.onclose = null;
+      old.close();
+    }
     this.attempts += 1;
     this.handlers.onStatus("reconnecting");
     this.connect();

@@ -62,7 +62,7 @@ export class Editor {
   show() {
     const data = this.app.localData, { sample, neuron } = this.app.selection;
     if (!data) return;
-    const hadFocus = this.selected.contains(document.activeElement) ? document.activeElement.id : null;
+    const { activeElement } = document, hadFocus = activeElement && this.selected.contains(activeElement) ? activeElement.id : null;
     const number = (id, label, value, write, disabled = false) => {
       const input = element("input", { id, type: "number", step: "any", value, disabled, "aria-label": label, onchange: () => { if (Number.isFinite(input.valueAsNumber)) write(input.valueAsNumber); } });
       return element("label", { class: "inline", for: id }, label, input);

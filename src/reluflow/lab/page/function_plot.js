@@ -21,6 +21,17 @@ export class FunctionPlot {
     this.tile = document.createElement("canvas");
     /** Set while one drags. @type {{range: number[], heights: number[]} | null} */
     this.held = null;
+    // filled by `show`
+    /** @type {any} */ this.model = null;
+    /** @type {any} */ this.plane = null;
+    /** @type {{constant: number | null} | null} */ this.line = null;
+    /** @type {{data: Float64Array, shape: number[]}} */ this.points = { data: new Float64Array(0), shape: [0, 1] };
+    /** @type {number[]} */ this.range = [0, 1];
+    /** @type {number[]} */ this.heights = [0, 1];
+    /** @type {number[][]} */ this.places = [];
+    this.reach = this.limit = 1;
+    /** Where the picture of the plane lies; set as it is drawn. */
+    this.square = { side: 1, left: 0, top: 0 };
   }
 
   show(model) {
@@ -33,7 +44,7 @@ export class FunctionPlot {
       const d = X[0].length, data = new Float64Array(LINE_POINTS * d);
       for (let k = 0; k < LINE_POINTS; k++) {
         data[k * d] = this.range[0] + ((this.range[1] - this.range[0]) * k) / (LINE_POINTS - 1);
-        if (d === 2) data[k * d + 1] = this.line.constant;
+        if (d === 2) data[k * d + 1] = this.line.constant ?? 0;
       }
       this.points = { data, shape: [LINE_POINTS, d] };
       const span = Math.max(...y) - Math.min(...y) || 1;
@@ -76,7 +87,7 @@ export class FunctionPlot {
     ];
   }
 
-  draw(position, ghostPosition = null, surface = this.surface) {
+  draw(position, /** @type {number | null} */ ghostPosition = null, surface = this.surface) {
     if (surface === this.surface) this.surface.resize();
     const colors = this.model.palette;
     surface.clear(colors.paper);
@@ -177,7 +188,9 @@ export class FunctionPlot {
 
   /** The sample under a point, or null. */
   pick(px, py) {
-    let best = null, distance = 14;
+    /** @type {{sample: number} | null} */
+    let best = null;
+    let distance = 14;
     this.model.data.X.forEach((x, k) => {
       const [a, b] = this.line ? [this.x(x[0]), this.y(this.model.data.y[k])] : this.placePoint(k);
       const gap = Math.hypot(a - px, b - py);

@@ -25,6 +25,7 @@ export function planarGeometry(X, forces, leak) {
     const end = boundaries[(i + 1) % boundaries.length].angle + (i + 1 === boundaries.length ? TURN : 0);
     return arcOf(X, forces, leak, boundary.angle, end);
   });
+  /** @type {any[]} */
   const extremal = [];
   arcs.forEach((arc, i) => {
     arc.inside = [];
@@ -82,7 +83,7 @@ function arcOf(X, forces, leak, start, end) {
     D[1] += eta * forces[k] * x[1];
     return isActive ? 1 : -1;
   });
-  return { start, end, D, pattern, numActive: pattern.filter((u) => u > 0).length, inside: [] };
+  return { start, end, D, pattern, numActive: pattern.filter((u) => u > 0).length, inside: /** @type {any[]} */ ([]) };
 }
 
 /** An extremal vector along a boundary ray: the slopes of the samples on it can cancel the normal part of the pull. */

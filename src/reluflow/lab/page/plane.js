@@ -20,6 +20,12 @@ export class Plane {
     this.hasStill = false;
     /** Set while one drags, so that the picture keeps its size. @type {number | null} */
     this.heldReach = null;
+    // filled by `show` and `layout`
+    /** @type {any} */ this.model = null;
+    /** @type {any} */ this.plane = null;
+    /** @type {number[][]} */ this.places = [];
+    /** @type {number[]} */ this.center = [0, 0];
+    this.reach = this.radius = 1;
   }
 
   /** What is drawn: data, geometry, run, ghost and where one looks; call `draw` afterwards. */
@@ -286,7 +292,9 @@ export class Plane {
 
   /** What lies under a point: a sample, or a neuron, or nothing. */
   pick(px, py, state, reach = 14) {
-    let best = null, distance = reach;
+    /** @type {Record<string, number> | null} */
+    let best = null;
+    let distance = reach;
     this.places.forEach((_, k) => {
       const [x, y] = this.samplePoint(k), gap = Math.hypot(x - px, y - py);
       if (gap < distance) { best = { sample: k }; distance = gap; }

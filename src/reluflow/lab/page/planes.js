@@ -52,10 +52,10 @@ export const TWO_VECTORS = /^(?:samples-(\d{1,3})-(\d{1,3})|extremal-(\d{1,3})-(
 function vectorsOf(choice, X, extremal) {
   const match = TWO_VECTORS.exec(choice);
   if (!match) return null;
-  const [s, t, e, f, g, h] = match.slice(1).map((text) => (text === undefined ? null : Number(text)));
-  const [one, two, words] = s !== null
+  const [s, t, e, f, g, h] = match.slice(1).map((text) => (text === undefined ? NaN : Number(text)));
+  const [one, two, words] = !Number.isNaN(s)
     ? [X[s], X[t], `samples ${s + 1} and ${t + 1}`]
-    : e !== null
+    : !Number.isNaN(e)
       ? [extremal[e]?.vector, extremal[f]?.vector, `extremal vectors ${e + 1} and ${f + 1}`]
       : [extremal[g]?.vector, X[h], `extremal vector ${g + 1} and sample ${h + 1}`];
   return one && two ? { one, two, words } : null;

@@ -95,7 +95,8 @@ export class Run {
 
   /** Frames on the axis: shape (T,), increasing from 0 to 1. */
   frameAxis(axis) {
-    if (this.cachedAxis?.name === axis) return this.cachedAxis.places;
+    const known = this.cachedAxis;
+    if (known && known.name === axis) return known.places;
     const places = Array.from({ length: this.T }, (_, k) =>
       axis === "change" ? this.change[k] / (this.change[this.T - 1] || 1) : this.axisOf(this.t[k], this.logT[k], axis));
     for (let k = 1; k < this.T; k++) places[k] = Math.max(places[k], places[k - 1]);
@@ -194,6 +195,7 @@ export class Run {
   }
 
   /** Directions of the output weights between two frames, and the class each neuron speaks for most; of several outputs. */
+  /** @returns {{outs?: any, classOf?: (j: number) => number}} */
   outsAt(one, two, share) {
     if (!this.outs) return {};
     const size = this.m * this.K, outs = new Float32Array(size);
@@ -208,7 +210,7 @@ export class Run {
 
   /** The outputs of each class at points, shape (count, K). */
   classOutputsAt(position, points) {
-    const state = this.stateAt(position), { m, d, K } = this, [count] = points.shape, x = points.data;
+    const state = this.stateAt(position), { outs } = state, { m, d, K } = this, [count] = points.shape, x = points.data;
     const result = new Float32Array(count * K), at = Math.min(this.T - 1, Math.round(position)) * K;
     if (this.b) for (let p = 0; p < count; p++) for (let c = 0; c < K; c++) result[p * K + c] = this.b[at + c];
     let heaviest = -Infinity;
@@ -221,7 +223,7 @@ export class Run {
         let z = 0;
         for (let i = 0; i < d; i++) z += state.units[j * d + i] * x[p * d + i];
         z = factor * (z > 0 ? z : this.leak * z);
-        for (let c = 0; c < K; c++) result[p * K + c] += z * state.outs[j * K + c];
+        for (let c = 0; c < K; c++) result[p * K + c] += z * outs[j * K + c];
       }
     }
     return result;

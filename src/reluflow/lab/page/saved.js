@@ -52,6 +52,7 @@ export function showRun(root, buffers, onSelect = () => {}, place = 1) {
 export function showSavedPage() {
   const find = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
   const bytes = (/** @type {string} */ id) => Uint8Array.from(atob(find(id).textContent ?? ""), (letter) => letter.charCodeAt(0)).buffer;
+  document.body.classList.toggle("is-embedded", window.self !== window.top);
   const limit = JSON.parse(find("limit").textContent ?? "null"), says = find("says");
   const write = (/** @type {any} */ model, /** @type {SavedEdits} */ edits) => says.replaceChildren(...(edits.isEdited ? sayingsOfEdits(model, edits) : sayings(model, limit)));
   const { viewer, model, edits } = showRun(find("viewer"), [bytes("data"), bytes("run")], write, 0);

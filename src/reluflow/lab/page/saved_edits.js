@@ -59,7 +59,8 @@ export class SavedEdits {
   /** The run again, and the data it was made of. */
   putBack() {
     this.isEdited = false;
-    if (this.slope !== null) this.forces = this.made.data.y.map((/** @type {number} */ label) => this.slope * label);
+    const { slope } = this;
+    if (slope !== null) this.forces = this.made.data.y.map((/** @type {number} */ label) => slope * label);
     Object.assign(this.model, this.made, { extremal: this.made.geometry?.extremal ?? [] });
     this.viewer.show(this.model);
     this.onChange();

@@ -57,6 +57,7 @@ export class Sphere {
   }
 
   drawNeurons(surface, state, place, colors) {
+    /** @type {Record<string, {plus: number[], minus: number[]}>} */
     const groups = { front: { plus: [], minus: [] }, back: { plus: [], minus: [] } };
     for (let j = 0; j < state.m; j++) {
       const [px, py, depth] = place([state.units[3 * j], state.units[3 * j + 1], state.units[3 * j + 2]]);

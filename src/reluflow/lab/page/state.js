@@ -15,6 +15,7 @@ export let DEFAULT_RUN = {
 };
 export function setDefaultRun(defaults) { DEFAULT_RUN = { ...defaults }; }
 
+/** @returns {{version: number, run: Record<string, any>, ghost: Record<string, any> | null, view: Record<string, any>}} */
 export function emptyState() { return { version: VERSION, run: { ...DEFAULT_RUN }, ghost: null, view: { ...EMPTY_VIEW } }; }
 
 const isNumber = (x) => typeof x === "number" && Number.isFinite(x) && Math.abs(x) <= 1e6;
@@ -125,6 +126,7 @@ export function encodeState(state) {
 export function decodeState(fragment) {
   const words = new URLSearchParams(fragment.replace(/^#/, ""));
   if (!words.has("v")) throw new Error("a link must say its version (v=1).");
+  /** @type {Record<string, any>} */
   const state = { version: Number(words.get("v")), run: {}, ghost: null, view: {} };
   for (const [name, text] of words) {
     if (name === "v") continue;

@@ -68,13 +68,14 @@ function forecastSentences(answer, extremal, j) {
 }
 
 function nearestExtremal(unit, extremal) {
+  /** @type {{index: number, angle: number, kind: string} | null} */
   let best = null;
-  extremal.forEach((found, index) => {
+  for (const [index, found] of extremal.entries()) {
     const direction = found.direction ?? [Math.cos(found.angle), Math.sin(found.angle)];
     const cosine = direction.reduce((sum, value, i) => sum + value * unit[i], 0);
     const angle = (Math.acos(Math.max(-1, Math.min(1, cosine))) * 180) / Math.PI;
     if (!best || angle < best.angle) best = { index, angle: angle < 0.05 ? 0 : angle, kind: found.kind };
-  });
+  }
   return best;
 }
 
