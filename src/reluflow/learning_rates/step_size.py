@@ -25,10 +25,17 @@ from reluflow.tables import RowsToFrame, html_table
 Progress = Callable[[float, str], None]
 
 _SHARES = (2.0, 1.2, 0.6, 0.3, 0.15, 0.075, 0.0375)  # default rates, in units of the largest stable one
+_LONG = 0.1  # of the seconds allowed: where the flow alone took more, three rates are followed by default
 _FLOW_SHARE = 0.3  # of the seconds allowed, for the flow; where it has not ended by then its limit is not compared
 _MOST_PRODUCTS = 4e9  # of a neuron's weight and a sample's coordinate that one descent may take: some seconds
 _WIDENINGS = 5  # how often rates beyond those given are tried where all of them, or none, end at the limit
-_PLAIN_WORDS = {"local-minimum": "minimum", "global-minimum": "minimum", "max-margin": "max-margin classifier"}
+_PLAIN_WORDS = {
+    "local-minimum": "minimum",
+    "global-minimum": "minimum",
+    "max-margin": "max-margin classifier",
+    "kkt-direction": "KKT direction",
+    "partial-direction": "direction, which ignores some samples,",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +90,13 @@ class StepSize(RowsToFrame):
             return (
                 "At no learning rate could it be told in the time allowed where descent ends." + self._first_departure()
             )
-        if boundary.up_to is None:
+        told = sum(run.same_limit is not None for run in self.runs)
+        if boundary.up_to is None and told < len(self.runs):
+            words = (
+                f"Where gradient descent ends could be told in the time allowed for {told} of {len(self.runs)} learning "
+                f"rates, and it is not at the {what} of the flow"
+            )
+        elif boundary.up_to is None:
             words = f"At no learning rate that was tried does gradient descent end at the {what} of the flow"
         else:
             words = f"Up to a learning rate of {boundary.up_to:.3g} gradient descent ends at the {what} of the flow"
@@ -138,7 +151,7 @@ class StepSize(RowsToFrame):
                 "outcome": str(run.outcome),
                 "largest_distance": run.largest_distance,
                 "order": run.order,
-                "bound": run.lr * float(np.max(self.along.bound)),
+                "bound": run.lr * self.along.largest_bound(float(run.times[-1])) if len(run.times) else float("inf"),
                 "same_gates": run.same_gates,
                 "same_limit": run.same_limit,
             }
@@ -252,10 +265,12 @@ def step_size(
     reference = ReferenceFlow.of(problem, horizon=horizon, max_seconds=_FLOW_SHARE * max_seconds)
     tell(0.15, "curvature along the flow")
     num_times = 48 if problem.network.w.size < 1000 else 12
-    along = curvature_along(reference, num_times=num_times, max_seconds=0.2 * allowed.left)
+    along = curvature_along(reference, num_times=num_times, max_seconds=0.1 * allowed.left)
     limit = None if problem.loss.is_classification else reference.limit
     end = _fading(along) if limit is None else sharpness(problem, limit.network)
     chosen = sorted(set(rates), reverse=True) or _default_rates(problem, reference.horizon, end, along)
+    if not rates and 1.0 - allowed.left / max_seconds > _LONG:  # the flow that judges an end takes long too
+        chosen = chosen[1::2][:3] or chosen
     tell(0.25, "the outputs of the flow")
     moments = np.concatenate([lr * comparison_steps(lr, reference.horizon) for lr in chosen])
     outputs = reference.outputs_at(moments, max_seconds=0.3 * allowed.left)
