@@ -1,11 +1,11 @@
 """How far descent may be from the flow, to first order in the learning rate, computed along the flow alone.
 
-Descent at rate lr follows theta' = -g - (lr/2) H g up to terms of order lr^2, with g the gradient and H the Hessian, so
-between two walls the distance e of the parameters obeys |e|' <= -lambda_min(H) |e| + (lr/2) |H g|, and an output is at
-most max_k |dh_k/dtheta| |e| away. Where a neuron of the flow crosses a wall the velocity jumps, from F to F + D, and two
-things are added: descent crosses at another time, which multiplies e by at most the norm of I + D n^T / <n, F>, with n
-the normal of the wall; and it crosses in the middle of a step, which adds at most lr |D|. Where the flow slides along a
-wall descent chatters across it, and no bound is given from there on.
+Descent at rate lr follows theta' = -g - (lr/2) H g up to terms of order lr^2, with g the gradient and H the Hessian.
+So between two walls the distance e of the parameters obeys |e|' <= -lambda_min(H) |e| + (lr/2) |H g|, and an output is
+at most max_k |dh_k/dtheta| |e| away. Where a neuron of the flow crosses a wall the velocity jumps, from F to F + D, and
+two things are added: descent crosses at another time, which multiplies e by at most the norm of I + D n^T / <n, F>,
+with n the normal of the wall; and it crosses in the middle of a step, which adds at most lr |D|. Where the flow slides
+along a wall descent chatters across it, and no bound is given from there on.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _crossings(reference: ReferenceFlow, most: int) -> tuple[list[Event], float]
     within = [event for event in reference.trajectory.events if event.time < reference.horizon]
     slides = [event.time for event in within if event.kind is EventKind.SLIDE_ENTRY]
     until = min(slides, default=np.inf)
-    events = [event for event in within if event.kind in _CROSSINGS and event.sample >= 0 and 0.0 < event.time < until]
+    events = [one for one in within if one.kind in _CROSSINGS and one.sample >= 0 and 0.0 < one.time < until]
     return (events, until) if len(events) <= most else ([], events[0].time)
 
 

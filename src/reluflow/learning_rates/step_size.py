@@ -26,7 +26,7 @@ Progress = Callable[[float, str], None]
 
 _SHARES = (2.0, 1.2, 0.6, 0.3, 0.15, 0.075, 0.0375)  # default rates, in units of the largest stable one
 _LONG = 0.1  # of the seconds allowed: where the flow alone took more, three rates are followed by default
-_FLOW_SHARE = 0.3  # of the seconds allowed, for the flow; where it has not ended by then its limit is not compared
+_FLOW_SHARE = 0.45  # of the seconds allowed, for the flow; where it has not ended by then its limit is not compared
 _MOST_PRODUCTS = 4e9  # of a neuron's weight and a sample's coordinate that one descent may take: some seconds
 _WIDENINGS = 5  # how often rates beyond those given are tried where all of them, or none, end at the limit
 _PLAIN_WORDS = {
@@ -93,8 +93,8 @@ class StepSize(RowsToFrame):
         told = sum(run.same_limit is not None for run in self.runs)
         if boundary.up_to is None and told < len(self.runs):
             words = (
-                f"Where gradient descent ends could be told in the time allowed for {told} of {len(self.runs)} learning "
-                f"rates, and it is not at the {what} of the flow"
+                f"Where gradient descent ends could be told in the time allowed for {told} of {len(self.runs)} "
+                f"learning rates, and it is not at the {what} of the flow"
             )
         elif boundary.up_to is None:
             words = f"At no learning rate that was tried does gradient descent end at the {what} of the flow"
@@ -120,9 +120,10 @@ class StepSize(RowsToFrame):
     def _without_limit(self) -> str:
         """What is known where the flow was cut short."""
         flow = self.reference.trajectory
+        clock = f"t = {flow.time:.4g}" if np.isfinite(flow.time) else f"log t = {flow.log_time:.4g}"
         words = (
-            f"The flow was not at its end when its share of the time was spent (t = {flow.time:.4g}, loss "
-            f"{flow.loss:.4g}), so that limits are not compared."
+            f"The flow was not at its end when its share of the time was spent ({clock}, loss {flow.loss:.4g}), so that "
+            "limits are not compared."
         )
         near = min(self.runs, key=lambda run: run.largest_distance, default=None)
         if near is not None and np.isfinite(near.largest_distance) and len(near.times):
@@ -273,11 +274,11 @@ def step_size(
         chosen = chosen[1::2][:3] or chosen
     tell(0.25, "the outputs of the flow")
     moments = np.concatenate([lr * comparison_steps(lr, reference.horizon) for lr in chosen])
-    outputs = reference.outputs_at(moments, max_seconds=0.3 * allowed.left)
+    outputs = reference.outputs_at(moments, max_seconds=0.2 * allowed.left)
     runs: list[FollowedRate] = []
     for at, lr in enumerate(chosen):
         tell(0.3 + 0.4 * at / len(chosen), f"learning rate {lr:.3g}")
-        share = 0.8 * allowed.left / (len(chosen) - at)  # so that one slow rate leaves time for the others
+        share = (0.8 if len(chosen) > 3 else 0.95) * allowed.left / (len(chosen) - at)  # so that one slow rate leaves time for the others
         runs.append(follow_rate(reference, DescentRule(lr), outputs, max_seconds=max(share, 0.2)))
         if allowed.is_spent:
             break

@@ -115,8 +115,8 @@ ROUNDS = Parameter("rounds", 8.0, "over how many times the slowest rate alignmen
 SEC_4_1 = Theorem(
     "min2025:sec4.1",
     Reference("min2025", "Sec. 4.1"),
-    r"Two classes, one output: from a small balanced start that meets Assumption 3 each neuron comes to fire on exactly "
-    r"the class of its sign or on nothing, and $\theta/|\theta|$ tends to $W_\pm = s_\pm g_\pm u_\pm^\top$, "
+    r"Two classes, one output: from a small balanced start that meets Assumption 3 each neuron comes to fire on "
+    r"exactly the class of its sign or on nothing, and $\theta/|\theta|$ tends to $W_\pm = s_\pm g_\pm u_\pm^\top$, "
     r"$a_\pm = \pm s_\pm g_\pm$ with $s_\pm^2 = \gamma_\pm^{-1}/(2(\gamma_+^{-1} + \gamma_-^{-1}))$.",
     hypotheses=(
         FADING_LOSS,
