@@ -18,7 +18,8 @@ from reluflow import (
     train,
 )
 from reluflow.errors import InvalidInputError
-from reluflow.learning_rates.followed_rate import DescentOutcome, follow_rate
+from reluflow.learning_rates.error_bound import curvature_along
+from reluflow.learning_rates.followed_rate import DescentOutcome, comparison_steps, follow_rate
 from reluflow.learning_rates.reference_flow import ReferenceFlow
 from reluflow.learning_rates.sharpness import sharpness
 from reluflow.learning_rates.step_size import step_size
@@ -69,6 +70,46 @@ def test_small_rates_are_of_order_one_and_within_the_bound():
             assert distance <= 1.1 * run.lr * answer.along.bound_at(at) + 1e-9
     orders = [run.order for run in answer.runs[:2]]  # each depends on where within a step a wall is met
     assert np.mean(orders) == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("seed", [2, 8, 10, 11, 12, 13])
+def test_the_bound_holds_across_walls_and_not_of_another_motion(seed):
+    """It took no notice of walls: an error may grow at one, and a step ends on its other side.
+
+    Flows that do not slide, with 0 to 4 crossings. A descent of steps a quarter longer than it says breaks the bound.
+    """
+    problem = random_regression(seed)
+    reference = ReferenceFlow.of(problem)
+    along = curvature_along(reference)
+    assert reference.trajectory.slides == 0
+    assert np.all(np.isfinite(along.bound))
+    lr = 0.01 * 2.0 / along.largest.max()
+    steps = comparison_steps(lr, reference.horizon)
+    run = follow_rate(reference, DescentRule(lr), reference.outputs_at(lr * steps))
+    allowed = np.array([lr * along.bound_at(time) for time in run.times])
+    assert run.same_gates
+    assert np.all(run.distances <= allowed + 1e-7)
+    assert np.max(run.distances / (allowed + 1e-7)) > 0.05  # and it is no idle bound
+    exact = reference.outputs_at(1.25 * lr * steps)
+    late = [
+        np.max(np.abs(exact[1.25 * lr * k] - flow))
+        for k, flow in zip(steps, reference.outputs_at(lr * steps).values(), strict=True)
+    ]
+    assert np.any(np.array(late)[: len(allowed)] > allowed + 1e-7)
+
+
+def test_there_is_no_bound_from_a_slide_on():
+    """Chattering across a wall is not the motion of which the bound speaks."""
+    problem = Experiment(data="gate-disagreement", width=2, scale="1e-2", seed=0).problem()
+    reference = ReferenceFlow.of(problem)
+    along = curvature_along(reference)
+    entry = min(event.time for event in reference.trajectory.events if event.kind == "slide-entry")
+    assert np.all(np.isfinite(along.bound[along.times < entry]))
+    assert np.all(np.isinf(along.bound[along.times > entry]))
+    assert along.largest_bound(0.9 * entry) < np.inf
+    assert along.largest_bound(1.1 * entry) == np.inf
+    answer = step_size(problem, rates=[0.05])
+    assert answer.table()[0]["bound"] == np.inf
 
 
 def test_a_rate_beyond_stability_is_not_at_the_limit():

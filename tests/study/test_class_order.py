@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from reluflow import CollocationFlow, Dataset, Network, SoftmaxLoss, TrainingProblem, train
-from reluflow.study.class_order import about_class_order, class_rates
+from reluflow.study.class_order import about_class_limit, about_class_order, class_rates
 from reluflow.study.whole_study import study
 
 ROWS = [(3, 0, 1, 0), (2, 1, 0, 1), (2, -1, 0, 1), (-2, 3, -1, 0), (-2, 2, 0, -1)]
@@ -43,3 +43,32 @@ def test_the_study_says_the_order():
 def test_nothing_is_said_of_classes_that_are_not_orthogonally_separable():
     near = Dataset(np.abs(DATA.X) + 0.1, DATA.y, classes=DATA.classes)
     assert about_class_order(study(near, width=4, seeds=0, theorems=(), max_steps=5)) == []
+
+
+def test_the_study_says_whose_neurons_die_and_what_the_limit_is():
+    """The report gave the bundles of neurons and no word of what they are, nor that the limit is proved."""
+    angles = 2.0 * np.pi * np.arange(3) / 3.0
+    far = np.column_stack([0.95 * np.cos(angles), 0.95 * np.sin(angles), np.full(3, 0.3)])
+    data = Dataset(np.vstack([far, 2.0 * far[:1]]), [0, 1, 2, 0], classes=("ant", "bee", "cow"))
+    w = np.vstack([far, [0.1, 0.0, -1.0]])  # the last is inactive on all samples
+    network = Network(w, v=(np.eye(3) - 1 / 3)[[0, 1, 2, 0]], log_scale=np.log(1e-2))
+    found = study(data, network=network, loss=SoftmaxLoss(reduction="sum"), seeds=0, theorems=())
+    (sentence,) = about_class_limit(found)
+    assert found.flow.limit.is_proof
+    assert "Of 4 neurons 1 with ant, 1 with bee, 1 with cow end active" in sentence
+    assert "1 dies (counted from 0: 3)" in sentence
+    assert "ant 0.9962 and 33.3%, bee 0.9962 and 33.3%" in sentence
+    assert "That is proved" in sentence
+    squares = np.sum(found.flow.limit.network.w[:3] ** 2, axis=1)
+    np.testing.assert_allclose(squares / squares.sum(), 1 / 3, atol=1e-6)
+    assert sentence in found.sentences()
+
+
+def test_shares_of_classes_of_different_margins():
+    """Set A of the paper, whose margins are sqrt 5, 3 and sqrt 13; no start is dead there."""
+    w = DATA.X[[0, 3, 6]] / np.linalg.norm(DATA.X[[0, 3, 6]], axis=1, keepdims=True)
+    network = Network(w, v=(np.eye(3) - 1 / 3) * np.sqrt(1.5), log_scale=np.log(1e-2))
+    found = study(DATA, network=network, loss=SoftmaxLoss(reduction="sum"), seeds=0, theorems=())
+    (sentence,) = about_class_limit(found)
+    assert "ant 2.236 and 42.3%, bee 3 and 31.5%, cow 3.606 and 26.2%" in sentence
+    assert "none dies" in sentence

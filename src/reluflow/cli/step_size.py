@@ -104,17 +104,18 @@ def _rates(text: str) -> list[float]:
 def _print(answer: StepSize) -> None:
     print(answer.sentence())
     print_table(
-        ("learning rate", "outcome", "largest distance", "order", "same walls", "same limit"),
+        ("learning rate", "outcome", "largest distance", "bound", "order", "same walls", "same limit"),
         [
             (
                 number(run.lr),
                 str(run.outcome),
                 number(run.largest_distance),
+                number(row["bound"]),
                 number(run.order),
                 _WORDS[run.same_gates],
                 _WORDS[run.same_limit],
             )
-            for run in answer.runs
+            for run, row in zip(answer.runs, answer.table(), strict=True)
         ],
     )
     for share in answer.shares:

@@ -1,11 +1,11 @@
 """How far descent may be from the flow, to first order in the learning rate, computed along the flow alone.
 
-Descent at rate lr follows theta' = -g - (lr/2) H g up to terms of order lr^2, with g the gradient and H the Hessian, so
-between two walls the distance e of the parameters obeys |e|' <= -lambda_min(H) |e| + (lr/2) |H g|, and an output is at
-most max_k |dh_k/dtheta| |e| away. Where a neuron of the flow crosses a wall the velocity jumps, from F to F + D, and two
-things are added: descent crosses at another time, which multiplies e by at most the norm of I + D n^T / <n, F>, with n
-the normal of the wall; and it crosses in the middle of a step, which adds at most lr |D|. Where the flow slides along a
-wall descent chatters across it, and no bound is given from there on.
+Descent at rate lr follows theta' = -g - (lr/2) H g up to terms of order lr^2, with g the gradient and H the Hessian.
+So between two walls the distance e of the parameters obeys |e|' <= -lambda_min(H) |e| + (lr/2) |H g|, and an output is
+at most max_k |dh_k/dtheta| |e| away. Where a neuron of the flow crosses a wall the velocity jumps, from F to F + D, and
+two things are added: descent crosses at another time, which multiplies e by at most the norm of I + D n^T / <n, F>,
+with n the normal of the wall; and it crosses in the middle of a step, which adds at most lr |D|. Where the flow slides
+along a wall descent chatters across it, and no bound is given from there on.
 """
 
 from __future__ import annotations
@@ -50,6 +50,10 @@ class AlongTheFlow:
         at = int(np.searchsorted(self.times, time))
         return float(self.bound[at]) if at < len(self.bound) else np.inf
 
+    def largest_bound(self, until: float) -> float:
+        """The largest bound up to a time, per unit of lr; infinite where it is not known up to there."""
+        return max(self.bound_at(until), float(np.max(self.bound[self.times <= until], initial=0.0)))
+
 
 def curvature_along(reference: ReferenceFlow, *, num_times: int = 48, max_seconds: float = np.inf) -> AlongTheFlow:
     """Measure the Hessian along the flow up to the horizon of the comparison, or as far as the seconds last."""
@@ -58,7 +62,7 @@ def curvature_along(reference: ReferenceFlow, *, num_times: int = 48, max_second
     grid = np.concatenate([np.linspace(0.0, end, num_times // 2), np.geomspace(end * 1e-3, end, num_times // 2)])
     events, until = _crossings(reference, _MOST_PER_TIME * num_times)
     cuts = np.array([event.time for event in events])
-    times = np.unique(np.concatenate([grid, cuts]))
+    times = np.unique(np.concatenate([grid, cuts, [min(until, end)]]))
     middles = 0.5 * (times[:-1] + times[1:])  # whose pattern is that of all of the stretch between two times
     asked = np.unique(np.concatenate([times, middles]))
     networks = dict(zip(asked.tolist(), reference.snapshots_at(asked, max_seconds=0.5 * max_seconds), strict=False))
@@ -67,7 +71,7 @@ def curvature_along(reference: ReferenceFlow, *, num_times: int = 48, max_second
     for start, stop, middle in zip(times[:-1].tolist(), times[1:].tolist(), middles.tolist(), strict=True):
         if stop not in networks or (allowed.is_spent and found):
             break
-        slopes = piece_of(reference.problem, networks[middle])
+        slopes = piece_of(networks[middle], reference.problem.dataset.X)
         if before is not None:
             for event in (event for event in events if event.time == start):
                 factor, step = _crossing(reference, networks[start], event, before, slopes)
@@ -88,7 +92,7 @@ def _crossings(reference: ReferenceFlow, most: int) -> tuple[list[Event], float]
     within = [event for event in reference.trajectory.events if event.time < reference.horizon]
     slides = [event.time for event in within if event.kind is EventKind.SLIDE_ENTRY]
     until = min(slides, default=np.inf)
-    events = [event for event in within if event.kind in _CROSSINGS and 0.0 < event.time <= until]
+    events = [one for one in within if one.kind in _CROSSINGS and one.sample >= 0 and 0.0 < one.time < until]
     return (events, until) if len(events) <= most else ([], events[0].time)
 
 

@@ -137,7 +137,9 @@ def _ending(
             return DescentOutcome.UNDECIDED, None, loss
         if not loss < problem.objective(problem.network):  # it jumps about above where it started
             continue
-        onwards, _ = follow_flow(replace(problem, network=network), max_seconds=max(allowed.left, 0.5))
+        onwards, _ = follow_flow(
+            replace(problem, network=network), max_seconds=max(allowed.left, 0.5), rtol=reference.onward_rtol
+        )
         if onwards.outcome.is_cut_short:
             return DescentOutcome.UNDECIDED, None, loss
         limit = limit_or_undecided(onwards)

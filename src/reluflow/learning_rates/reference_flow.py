@@ -10,6 +10,7 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.limits.certified_limit import CertifiedLimit
 from reluflow.certificates.limits.levelling import end_of_training, may_be_stiff
 from reluflow.certificates.limits.undecided import limit_or_undecided
+from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.flow_choice import choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
@@ -25,6 +26,7 @@ from reluflow.network import Network
 _SETTLED = 1e-6  # share of its fall that the loss of a regression has left where the comparison ends
 _LEARNT = 1e-2  # the same of a classifier, whose direction is followed by the flow
 _CUT_SHORT = 3  # of a flow that was cut short the first part of so many, by steps, is compared: it is run again twice
+_ONWARD_RTOL = 1e-6
 _SAME_FUNCTION = 1e-5  # largest distance of the outputs of one limit from those of another, relative to their size
 _SAME_DIRECTION = 1e-3  # the same of normalised outputs of two directions, which runs come to like 1/log t
 
@@ -80,6 +82,11 @@ class ReferenceFlow:
     def problem(self) -> TrainingProblem:
         """What is trained."""
         return self.trajectory.problem
+
+    @property
+    def onward_rtol(self) -> float | None:
+        """Tolerance of the flows that say where descent ends: a direction on large data is compared to 1e-3."""
+        return _ONWARD_RTOL if self._is_direction and isinstance(self.solver, CollocationFlow) else None
 
     def outputs_at(self, times: FloatArray, *, max_seconds: float = np.inf) -> dict[float, FloatArray]:
         """h(x_k) of the flow at some times, by a run of its own; the last ones are missing where it took too long."""

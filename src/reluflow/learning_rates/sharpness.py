@@ -72,7 +72,7 @@ class Hessian:
     def __init__(self, problem: TrainingProblem, network: Network, slopes: FloatArray | None = None) -> None:
         network = network.materialized()
         X, y, loss = problem.dataset.X, problem.dataset.y, problem.loss
-        slopes = _slopes(network, X) if slopes is None else slopes
+        slopes = piece_of(network, X) if slopes is None else slopes
         is_alive = np.any(slopes != 0.0, axis=1)  # the rows of dead neurons are 0, or the weight decay
         if not problem.weight_decay and 0 < np.count_nonzero(is_alive) < len(is_alive):
             network, slopes = network.permuted(np.flatnonzero(is_alive)), slopes[is_alive]
@@ -190,7 +190,7 @@ def sharpness(problem: TrainingProblem, network: Network | None = None) -> Sharp
     if not len(touched):
         low, high = Hessian(problem, at).ends()
         return Sharpness(high, low)
-    pieces = _Pieces(walls, at, touched, _slopes(at, problem.dataset.X))
+    pieces = _Pieces(walls, at, touched, piece_of(at, problem.dataset.X))
     if 2 ** len(touched) > MOST_PIECES:
         return _by_moves(problem, at, pieces)
     ends = [Hessian(problem, at, pieces.slopes(sides)).ends() for sides in product((-1, 1), repeat=len(touched))]
@@ -212,7 +212,8 @@ def chatter_at(problem: TrainingProblem, network: Network, lr: float) -> float:
     return float(lr * np.sum(at.weight[:, None] * at.a[:, None] ** 2 * np.where(is_on, heights, 0.0)))
 
 
-def _slopes(network: Network, X: FloatArray) -> FloatArray:
+def piece_of(network: Network, X: FloatArray) -> FloatArray:
+    """The slopes s_jk of the piece of the loss in which a network lies, shape (num_neurons, n)."""
     return np.where(network.pre_activations(X) > 0.0, 1.0, network.leak)
 
 

@@ -25,10 +25,17 @@ from reluflow.tables import RowsToFrame, html_table
 Progress = Callable[[float, str], None]
 
 _SHARES = (2.0, 1.2, 0.6, 0.3, 0.15, 0.075, 0.0375)  # default rates, in units of the largest stable one
-_FLOW_SHARE = 0.3  # of the seconds allowed, for the flow; where it has not ended by then its limit is not compared
+_LONG = 0.1  # of the seconds allowed: where the flow alone took more, three rates are followed by default
+_FLOW_SHARE = 0.45  # of the seconds allowed, for the flow; where it has not ended by then its limit is not compared
 _MOST_PRODUCTS = 4e9  # of a neuron's weight and a sample's coordinate that one descent may take: some seconds
 _WIDENINGS = 5  # how often rates beyond those given are tried where all of them, or none, end at the limit
-_PLAIN_WORDS = {"local-minimum": "minimum", "global-minimum": "minimum", "max-margin": "max-margin classifier"}
+_PLAIN_WORDS = {
+    "local-minimum": "minimum",
+    "global-minimum": "minimum",
+    "max-margin": "max-margin classifier",
+    "kkt-direction": "KKT direction",
+    "partial-direction": "direction, which ignores some samples,",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +91,13 @@ class StepSize(RowsToFrame):
                 "At no learning rate could it be decided in the time allowed where descent ends."
                 + self._first_departure()
             )
-        if boundary.up_to is None:
+        told = sum(run.same_limit is not None for run in self.runs)
+        if boundary.up_to is None and told < len(self.runs):
+            words = (
+                f"Where gradient descent ends could be told in the time allowed for {told} of {len(self.runs)} "
+                f"learning rates, and it is not at the {what} of the flow"
+            )
+        elif boundary.up_to is None:
             words = f"At no learning rate that was tried does gradient descent end at the {what} of the flow"
         else:
             words = f"Up to a learning rate of {boundary.up_to:.3g} gradient descent ends at the {what} of the flow"
@@ -108,9 +121,10 @@ class StepSize(RowsToFrame):
     def _without_limit(self) -> str:
         """What is known where the flow was cut short."""
         flow = self.reference.trajectory
+        clock = f"t = {flow.time:.4g}" if np.isfinite(flow.time) else f"log t = {flow.log_time:.4g}"
         words = (
-            f"The flow was not at its end when its share of the time was spent (t = {flow.time:.4g}, loss "
-            f"{flow.loss:.4g}), so that limits are not compared."
+            f"The flow was not at its end when its share of the time was spent ({clock}, loss {flow.loss:.4g}), so that "
+            "limits are not compared."
         )
         near = min(self.runs, key=lambda run: run.largest_distance, default=None)
         if near is not None and np.isfinite(near.largest_distance) and len(near.times):
@@ -139,7 +153,7 @@ class StepSize(RowsToFrame):
                 "outcome": str(run.outcome),
                 "largest_distance": run.largest_distance,
                 "order": run.order,
-                "bound": run.lr * float(np.max(self.along.bound)),
+                "bound": run.lr * self.along.largest_bound(float(run.times[-1])) if len(run.times) else float("inf"),
                 "same_gates": run.same_gates,
                 "same_limit": run.same_limit,
             }
@@ -253,17 +267,20 @@ def step_size(
     reference = ReferenceFlow.of(problem, horizon=horizon, max_seconds=_FLOW_SHARE * max_seconds)
     report(0.15, "curvature along the flow")
     num_times = 48 if problem.network.w.size < 1000 else 12
-    along = curvature_along(reference, num_times=num_times, max_seconds=0.2 * allowed.left)
+    along = curvature_along(reference, num_times=num_times, max_seconds=0.1 * allowed.left)
     limit = None if problem.loss.is_classification else reference.limit
     end = _fading(along) if limit is None else sharpness(problem, limit.network)
     chosen = sorted(set(rates), reverse=True) or _default_rates(problem, reference.horizon, end, along)
+    if not rates and 1.0 - allowed.left / max_seconds > _LONG:  # the flow that judges an end takes long too
+        chosen = chosen[1::2][:3] or chosen
     report(0.25, "the outputs of the flow")
     moments = np.concatenate([lr * comparison_steps(lr, reference.horizon) for lr in chosen])
-    outputs = reference.outputs_at(moments, max_seconds=0.3 * allowed.left)
+    outputs = reference.outputs_at(moments, max_seconds=0.2 * allowed.left)
     runs: list[FollowedRate] = []
     for at, lr in enumerate(chosen):
         report(0.3 + 0.4 * at / len(chosen), f"learning rate {lr:.3g}")
-        share = 0.8 * allowed.left / (len(chosen) - at)  # so that one slow rate leaves time for the others
+        part = 0.8 if len(chosen) > 3 else 0.95  # one slow rate leaves time for the others
+        share = part * allowed.left / (len(chosen) - at)
         runs.append(follow_rate(reference, DescentRule(lr), outputs, max_seconds=max(share, 0.2)))
         if allowed.is_spent:
             break

@@ -13,7 +13,7 @@ from reluflow.certificates.network_margin import linear_network_margin
 from reluflow.data.classified import wrongly_classified
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.study.class_order import about_class_order
+from reluflow.study.class_order import about_class_limit, about_class_order
 from reluflow.study.group_sentences import about_groups
 from reluflow.study.scale_advice import power_of_ten
 
@@ -53,6 +53,7 @@ def sentences(found: Study) -> list[str]:
         *_about_scale(found),
         *_about_phases(found),
         *about_groups(found),
+        *about_class_limit(found),
         *([] if found.descent is None else [found.descent.sentence()]),
         *_about_theorems(found),
         *found.open_questions,

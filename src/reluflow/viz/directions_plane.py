@@ -46,7 +46,7 @@ class DirectionsPlane:
         for number, (name, vector) in enumerate(self.directions):
             place = np.asarray(vector, dtype=np.float64)
             end = reach * place / np.linalg.norm(place)
-            dashes = ((0, (5, 2)), (0, (1, 1.2)))[number % 2]
+            dashes = ((0, (5, 2)), (0, (1, 1.2)), "-")[number % 3]
             axes.plot([0.0, end[0]], [0.0, end[1]], color=DARK, linewidth=1.0, linestyle=dashes, label=name)
         signs = np.zeros(len(points)) if self.signs is None else np.sign(np.asarray(self.signs))
         for sign, face, edge, marker, name in (
