@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reluflow.data import Dataset
+from reluflow.data import Dataset, families
 from reluflow.errors import InvalidInputError
 from reluflow.papers.boursier2024 import data as published
 
@@ -20,7 +20,7 @@ def assumption5(dataset: Dataset, k: int) -> tuple[float, float]:
 
 
 def test_three_points_golden_numbers() -> None:
-    dataset = published.three_points()
+    dataset = families.three_points()
     pull = dataset.y @ dataset.X / 3
     np.testing.assert_allclose(pull, [-0.2583333, 0.6666667], atol=5e-8)
     beta = least_squares(dataset)

@@ -8,7 +8,13 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.papers.boursier2024.paper import EXAMPLE, PHASES_SETTING
-from reluflow.papers.boursier2024.theorems.phase_clock import Phase, in_phase, phase_clock, phase_plan, states_in
+from reluflow.papers.boursier2024.theorems.phase_clock import (
+    TrainingPhase,
+    in_phase,
+    phase_clock,
+    phase_plan,
+    states_in,
+)
 from reluflow.papers.boursier2024.theorems.phase_parameters import DELTA_PRIME, EPS_1, EPS_2, EPS_3
 from reluflow.papers.boursier2024.theorems.phase_states import PhaseState, log_lambda_of
 from reluflow.papers.boursier2024.theorems.spurious_constants import constants_of
@@ -52,7 +58,7 @@ def _masses(states: tuple[PhaseState, ...]) -> list[float]:
     return [float(np.exp(s.log_square_sum(s.sets.positive))) for s in states]
 
 
-@in_phase(Phase.FITTING)
+@in_phase(TrainingPhase.FITTING)
 def _mass(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     return largest_over(states, _masses(states), largest_positive_mass(evidence), r"$\sum_I a^2$")
 
@@ -114,14 +120,14 @@ SMALL_DELTA_PRIME = Hypothesis(
 
 def stays_active(evidence: Evidence) -> Comparison:
     """<wbar_i, x_k> >= delta' |x_k| on I at every state of Phase 2b, which must not end there for want of it."""
-    states, end = states_in(evidence, Phase.FITTING), phase_clock(evidence).fitting
+    states, end = states_in(evidence, TrainingPhase.FITTING), phase_clock(evidence).fitting
     if end.clause == "facet":
         return none_of(1, detail=f"Phase 2b ended at {end.time:.6g} because a positive neuron came too near a facet")
     least = [np.min(state.cosines) for state in require(states, "states of Phase 2b")]
     return least_over(states, least, evidence.parameter("delta_prime"), r"$\langle\bar{w}_i, x_k\rangle/|x_k|$")
 
 
-@in_phase(Phase.FITTING)
+@in_phase(TrainingPhase.FITTING)
 def _facet_pull(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     constants = constants_of(evidence)
     facets, lengths = constants.facets, constants.lengths[constants.facets]
@@ -172,14 +178,14 @@ LEMMA_17 = Theorem(
 # Lemma 18 -------------------------------------------------------------------------------------------------------------
 
 
-@in_phase(Phase.FITTING)
+@in_phase(TrainingPhase.FITTING)
 def _mass_is_kept(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     return least_over(states, _masses(states), evidence.parameter("eps_2"), r"$\sum_I a^2$")
 
 
 def _mass_grows_while_small(evidence: Evidence) -> Comparison:
     few = np.log(2 * evidence.parameter("eps_2"))
-    states = [s for s in states_in(evidence, Phase.FITTING) if s.log_square_sum(s.sets.positive) <= few]
+    states = [s for s in states_in(evidence, TrainingPhase.FITTING) if s.log_square_sum(s.sets.positive) <= few]
     require(states, r"states of Phase 2b with $\sum_I a^2 \le 2 \varepsilon_2$")
     speeds = [np.min(s.directions[s.sets.positive] @ s.pull) for s in states]
     return least_over(states, speeds, 0.0, r"$d\ln a_i/dt$")

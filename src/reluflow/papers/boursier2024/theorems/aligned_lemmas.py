@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from reluflow.papers.boursier2024.paper import EXAMPLE, PHASES_SETTING
-from reluflow.papers.boursier2024.theorems.phase_clock import Phase, alignment_time, phase_clock, states_in
+from reluflow.papers.boursier2024.theorems.phase_clock import TrainingPhase, alignment_time, phase_clock, states_in
 from reluflow.papers.boursier2024.theorems.phase_parameters import EPS_1, EPS_2
 from reluflow.papers.boursier2024.theorems.phase_states import RESOLUTION, PhaseState, log_lambda_of, phase_states
 from reluflow.papers.boursier2024.theorems.spurious_constants import constants_of
@@ -96,7 +96,7 @@ def _alignment_exponent(evidence: Evidence) -> Comparison:
     return exponent_over(logs, eps, what="aligned", expected=f", expected {2 * eps:g}")
 
 
-@requires(lambda evidence: states_in(evidence, Phase.ALIGNMENT), r"snapshots up to $\tau$")
+@requires(lambda evidence: states_in(evidence, TrainingPhase.ALIGNMENT), r"snapshots up to $\tau$")
 def _positive_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     most = -2.0 * evidence.parameter("eps") * log_lambda_of(evidence)
     growth = [s.log_growth[s.sets.positive] for s in states]
@@ -106,7 +106,7 @@ def _positive_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comp
     )
 
 
-def negative_shrinkage(evidence: Evidence, phase: Phase, *, grows: bool = False) -> Comparison:
+def negative_shrinkage(evidence: Evidence, phase: TrainingPhase, *, grows: bool = False) -> Comparison:
     """a_i(0) <= a_i <= 0 on N at all states of a phase, as logarithms of |a_i|; with `grows` a_i(0) lambda^(-eps)."""
     states = require(states_in(evidence, phase), "states of this phase")
     log_factor = -evidence.parameter("eps") * log_lambda_of(evidence) if grows else 0.0
@@ -176,7 +176,7 @@ LEMMA_4 = Theorem(
         Conclusion(
             "negative",
             r"$a_i(0) \le a_i \le 0$ on $N$ up to $\tau$",
-            partial(negative_shrinkage, phase=Phase.ALIGNMENT),
+            partial(negative_shrinkage, phase=TrainingPhase.ALIGNMENT),
         ),
         Conclusion("resting", "neurons outside $I$ and $N$ do not move", _resting, Level.EXACT),
     ),

@@ -8,7 +8,6 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.papers.boursier2024.paper import EXAMPLE, PHASES_SETTING
-from reluflow.papers.boursier2024.theorems.limit_point import LIMIT, LINE, PATTERNS
 from reluflow.papers.boursier2024.theorems.local_lemmas import (
     CONVERGENCE,
     STAYS_NEAR_THE_LINE,
@@ -19,11 +18,12 @@ from reluflow.papers.boursier2024.theorems.local_lemmas import (
     loss_prefactor,
 )
 from reluflow.papers.boursier2024.theorems.mixed_lemmas import LATE, late_states
-from reluflow.papers.boursier2024.theorems.phase_clock import Phase, in_phase, phase_clock, phase_plan
+from reluflow.papers.boursier2024.theorems.phase_clock import TrainingPhase, in_phase, phase_clock, phase_plan
 from reluflow.papers.boursier2024.theorems.phase_parameters import LATE_PARAMETERS
 from reluflow.papers.boursier2024.theorems.phase_states import PhaseState
 from reluflow.papers.boursier2024.theorems.spurious_constants import constants_of
 from reluflow.papers.boursier2024.theorems.spurious_hypotheses import on_a_run, scale_factor
+from reluflow.papers.boursier2024.theorems.spurious_limit import LIMIT, LINE, PATTERNS
 from reluflow.theory.comparison import Comparison, Level, all_of, judgement, nothing, require, worst_compared
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
@@ -46,7 +46,7 @@ def _grown(exponent: float) -> float:
     return float(np.exp(min(exponent, LARGEST_EXPONENT)))
 
 
-@in_phase(Phase.CONVERGENCE)
+@in_phase(TrainingPhase.CONVERGENCE)
 def _positive_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     travel, moved = largest_travel(evidence, states), _moves(states, states[0].sets.positive)
     allowed = np.array([_grown(travel) - 1.0, travel * _grown(travel), travel])
@@ -67,7 +67,7 @@ def largest_negative_growth(evidence: Evidence, states: tuple[PhaseState, ...]) 
     return float(constants.mean_square * (line + bent))
 
 
-@in_phase(Phase.CONVERGENCE)
+@in_phase(TrainingPhase.CONVERGENCE)
 def _negative_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     members = states[0].sets.negative
     if not np.any(members):

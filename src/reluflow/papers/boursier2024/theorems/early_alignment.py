@@ -11,12 +11,13 @@ import numpy as np
 from reluflow.arrays import BoolArray
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.thresholds import AlignmentConstants
+from reluflow.papers.boursier2024.assumptions import GENERAL_POSITION, NO_DEAD_SADDLE, NO_SADDLE, SMOOTH_LOSS
 from reluflow.papers.boursier2024.paper import SETTING, THREE_POINTS
 from reluflow.papers.boursier2024.theorems.alignment_regime import (
-    ALIGNMENT_SETTING,
     ALPHA_0,
     EPS,
-    NO_SADDLES,
+    NONZERO,
+    POSITIVE_CONSTANTS,
     SETTLED,
     SETTLED_WITH_SADDLES,
     SMALL_SCALE,
@@ -51,6 +52,7 @@ from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.elsewhere import definition
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
+from reluflow.theory.hypotheses import DOMINATED, assumed
 from reluflow.theory.measures import Constants, Quantities
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
@@ -239,7 +241,17 @@ THM_1 = Theorem(
     r"Without saddles of $G$ and for a small enough scale, until $\tau = -\varepsilon\,\ln(\lambda)/D_{\max}$ "
     r"output weights hardly grow, and at $\tau$ every neuron with Condition 1 is dead or aligned with an extremal "
     r"vector: a maximum of $G$ for $a_j > 0$, a minimum for $a_j < 0$.",
-    hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLES, SMALL_SCALE, SETTLED),
+    hypotheses=(
+        assumed(SMOOTH_LOSS),
+        assumed(GENERAL_POSITION),
+        POSITIVE_CONSTANTS,
+        NONZERO,
+        DOMINATED,
+        assumed(NO_SADDLE),
+        assumed(NO_DEAD_SADDLE),
+        SMALL_SCALE,
+        SETTLED,
+    ),
     conclusions=(
         Conclusion(
             "growth",
@@ -282,7 +294,15 @@ THM_3 = Theorem(
     Reference("boursier2024", "Theorem 3"),
     r"Also with saddles of $G$, for a small enough scale, until $\tau$ output weights hardly grow, and at $\tau$ "
     r"every neuron with Condition 2 is aligned with an extremal vector.",
-    hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE, SETTLED_WITH_SADDLES),
+    hypotheses=(
+        assumed(SMOOTH_LOSS),
+        assumed(GENERAL_POSITION),
+        POSITIVE_CONSTANTS,
+        NONZERO,
+        DOMINATED,
+        SMALL_SCALE,
+        SETTLED_WITH_SADDLES,
+    ),
     conclusions=(
         Conclusion(
             "growth",

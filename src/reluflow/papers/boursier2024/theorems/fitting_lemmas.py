@@ -15,7 +15,7 @@ from reluflow.papers.boursier2024.theorems.active_neurons import (
     stays_active,
 )
 from reluflow.papers.boursier2024.theorems.aligned_lemmas import negative_shrinkage
-from reluflow.papers.boursier2024.theorems.phase_clock import Phase, ends_by, in_phase, phase_clock, phase_plan
+from reluflow.papers.boursier2024.theorems.phase_clock import TrainingPhase, ends_by, in_phase, phase_clock, phase_plan
 from reluflow.papers.boursier2024.theorems.phase_parameters import DELTA_PRIME, EPS_1, EPS_2
 from reluflow.papers.boursier2024.theorems.phase_states import PhaseState, log_lambda_of
 from reluflow.papers.boursier2024.theorems.spurious_constants import constants_of
@@ -104,7 +104,7 @@ OUTLASTING_SCALE = Hypothesis(
 )
 
 
-@in_phase(Phase.FITTING)
+@in_phase(TrainingPhase.FITTING)
 def _pull_is_linear(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     constants, bound = constants_of(evidence), _negative_push(evidence)
     rest = [np.linalg.norm(s.pull + constants.hessian @ (s.beta_positive - constants.beta_star)) for s in states]
@@ -115,7 +115,7 @@ def _pull_is_linear(evidence: Evidence, states: tuple[PhaseState, ...]) -> Compa
     return at_most(float(max(rest)), bound, allowance=ROUNDING, detail=words)
 
 
-@in_phase(Phase.FITTING, at_least=2)
+@in_phase(TrainingPhase.FITTING, at_least=2)
 def _decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     rate = evidence.parameter("eps_2") * constants_of(evidence).sigma_min
     first, rest = states[0], fit_remainder(evidence)
@@ -159,14 +159,14 @@ LEMMA_6 = Theorem(
         Conclusion(
             "fitted",
             r"$\tau_3$ is finite and $|\beta^* - \beta_I(\tau_3)| = \varepsilon_3$",
-            partial(ends_by, phase=Phase.FITTING, clause="fitted"),
+            partial(ends_by, phase=TrainingPhase.FITTING, clause="fitted"),
             Level.EXACT,
         ),
         Conclusion("active", r"$\langle\bar{w}_i, x_k\rangle \ge \delta' |x_k|$ up to $\tau_3$", stays_active),
         Conclusion(
             "negative",
             r"$a_i(0) \lambda^{-\varepsilon} < a_i \le 0$ on $N$",
-            partial(negative_shrinkage, phase=Phase.FITTING, grows=True),
+            partial(negative_shrinkage, phase=TrainingPhase.FITTING, grows=True),
         ),
         Conclusion(
             "linear-pull", r"$D^t = -H (\beta_I - \beta^*)$ up to $S \lambda^{2 - 2\varepsilon}$", _pull_is_linear

@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.papers.boursier2024.paper import EXAMPLE, PHASES_SETTING
 from reluflow.papers.boursier2024.theorems.aligned_lemmas import exponent_over, negative_shrinkage
-from reluflow.papers.boursier2024.theorems.phase_clock import Phase, ends_by, in_phase, phase_clock, phase_plan
+from reluflow.papers.boursier2024.theorems.phase_clock import TrainingPhase, ends_by, in_phase, phase_clock, phase_plan
 from reluflow.papers.boursier2024.theorems.phase_parameters import EPS_1, EPS_2
 from reluflow.papers.boursier2024.theorems.phase_states import PhaseState, log_lambda_of, neuron_sets
 from reluflow.papers.boursier2024.theorems.spurious_constants import constants_of
@@ -32,7 +32,7 @@ TOLD_APART = 1e-24  # pairs with a larger 1 - <wbar_i, wbar_j> have it to a rela
 PAIR_RTOL = 1e-3  # allowed change of ln a_i a_j (1 - <wbar_i, wbar_j>) for pairs just distinguished; 5e-6 was measured
 
 
-@in_phase(Phase.GROWTH)
+@in_phase(TrainingPhase.GROWTH)
 def _projections(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     deltas = least_projections(evidence)
     slack = [np.min(s.cosines * s.constants.lengths - deltas) for s in states]
@@ -67,7 +67,7 @@ APP_F_2 = definition(
 # Lemma 5, Eqs. (41) to (43) -------------------------------------------------------------------------------------------
 
 
-@in_phase(Phase.GROWTH, at_least=2)
+@in_phase(TrainingPhase.GROWTH, at_least=2)
 def _pairs(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return pair_drift(states)
 
@@ -93,7 +93,7 @@ def fastest_growth(evidence: Evidence) -> float:
     return constants.pull_norm + 2.0 * float(np.exp(2.0 * log_lambda_of(evidence))) * constants.mean_square
 
 
-@in_phase(Phase.GROWTH)
+@in_phase(TrainingPhase.GROWTH)
 def _rates(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     low, high = slowest_growth(evidence), fastest_growth(evidence)
     rates = [s.directions[s.sets.positive] @ s.pull for s in states]
@@ -145,7 +145,7 @@ LEMMA_5 = Theorem(
         Conclusion(
             "grown",
             r"$\tau_2$ is finite and $\sum_I a^2(\tau_2) = \varepsilon_2$",
-            partial(ends_by, phase=Phase.GROWTH, clause="grown"),
+            partial(ends_by, phase=TrainingPhase.GROWTH, clause="grown"),
             Level.EXACT,
         ),
         Conclusion("projections", r"$\langle\bar{w}_i, x_k\rangle \ge \delta_k$ throughout Phase 2a", _projections),
@@ -166,7 +166,9 @@ LEMMA_5 = Theorem(
             _pair_exponent,
             Level.SCALING,
         ),
-        Conclusion("negative", r"$a_i(0) \le a_i \le 0$ on $N$", partial(negative_shrinkage, phase=Phase.GROWTH)),
+        Conclusion(
+            "negative", r"$a_i(0) \le a_i \le 0$ on $N$", partial(negative_shrinkage, phase=TrainingPhase.GROWTH)
+        ),
         Conclusion("rates", r"Eq. (41) and its converse bound $d\ln a_i/dt$ on $I$", _rates),
         Conclusion("duration", r"Eq. (42) and (41) bound $\tau_2 - \tau$", _duration),
     ),

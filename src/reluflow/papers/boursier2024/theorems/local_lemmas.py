@@ -11,7 +11,7 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.stationarity import stationarity
 from reluflow.papers.boursier2024.paper import EXAMPLE, PHASES_SETTING
 from reluflow.papers.boursier2024.theorems.mixed_lemmas import LATE, descent_rate, late_states, moved_outputs
-from reluflow.papers.boursier2024.theorems.phase_clock import Phase, in_phase, phase_plan
+from reluflow.papers.boursier2024.theorems.phase_clock import TrainingPhase, in_phase, phase_plan
 from reluflow.papers.boursier2024.theorems.phase_parameters import LATE_PARAMETERS
 from reluflow.papers.boursier2024.theorems.phase_states import PhaseState
 from reluflow.papers.boursier2024.theorems.spurious_constants import constants_of, loss_of_the_line, polyak_constant
@@ -173,7 +173,7 @@ def loss_prefactor(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return start + integral_over(states, lambda s: pl_remainder(s, pl_constant) * np.exp(rate * (s.time - entry.time)))
 
 
-@in_phase(Phase.CONVERGENCE)
+@in_phase(TrainingPhase.CONVERGENCE)
 def _loss_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     level, rate = float(np.log(loss_prefactor(evidence, states))), convergence_rate(evidence)
     told = require(_resolved(evidence), NONE_RESOLVED)
@@ -249,7 +249,7 @@ def largest_travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return straight + integral_over(states, _bent_pull)
 
 
-@in_phase(Phase.CONVERGENCE)
+@in_phase(TrainingPhase.CONVERGENCE)
 def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     front, rate = pull_prefactor(evidence, states), 0.5 * convergence_rate(evidence)
     bounds = [front * np.exp(-rate * (s.time - states[0].time)) + _bent_pull(s) for s in states]
@@ -257,7 +257,7 @@ def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Compariso
     return least_over(states, slack, 0.0, "bound minus $|D^t|$")
 
 
-@in_phase(Phase.CONVERGENCE)
+@in_phase(TrainingPhase.CONVERGENCE)
 def _travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     travel = integral_over(states, lambda s: float(np.linalg.norm(s.pull)))
     bound = largest_travel(evidence, states)

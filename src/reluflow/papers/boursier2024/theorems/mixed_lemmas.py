@@ -12,7 +12,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.network import Network
 from reluflow.papers.boursier2024.paper import EXAMPLE, PHASES_SETTING
-from reluflow.papers.boursier2024.theorems.phase_clock import Phase, in_phase, phase_plan, states_in
+from reluflow.papers.boursier2024.theorems.phase_clock import TrainingPhase, in_phase, phase_plan, states_in
 from reluflow.papers.boursier2024.theorems.phase_parameters import LATE_PARAMETERS, PHASE_PARAMETERS
 from reluflow.papers.boursier2024.theorems.phase_states import PhaseState, log_lambda_of
 from reluflow.papers.boursier2024.theorems.spurious_constants import constants_of, mixed_descent_rate
@@ -43,7 +43,7 @@ ROUNDING = 1e-12  # of an output at this stage; measured below 1e-15
 
 def late_states(evidence: Evidence) -> tuple[PhaseState, ...]:
     """States recorded in Phase 3; the first is the entry."""
-    return states_in(evidence, Phase.CONVERGENCE)
+    return states_in(evidence, TrainingPhase.CONVERGENCE)
 
 
 def output_errors(state: PhaseState) -> FloatArray:
@@ -70,14 +70,14 @@ def force_error(evidence: Evidence, entry: PhaseState) -> float:
     return float(np.mean(entry.constants.lengths * largest_output_errors(evidence, entry)))
 
 
-@in_phase(Phase.CONVERGENCE)
+@in_phase(TrainingPhase.CONVERGENCE)
 def _outputs_stay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     bounds = moved_outputs(evidence, states[0])
     slack = [np.min(bounds - np.abs(s.outputs - states[0].outputs)) for s in states]
     return least_over(states, slack, 0.0, r"bound minus $|h - h(\tau_3)|$")
 
 
-@in_phase(Phase.CONVERGENCE)
+@in_phase(TrainingPhase.CONVERGENCE)
 def _outputs_fit(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     bounds = largest_output_errors(evidence, states[0])
     slack = [np.min(bounds - np.abs(output_errors(s))) for s in states]
@@ -191,7 +191,7 @@ def or_across(measure: Callable[[Evidence], Comparison]) -> Callable[[Evidence],
 
 
 @or_across
-@in_phase(Phase.CONVERGENCE, at_least=2)
+@in_phase(TrainingPhase.CONVERGENCE, at_least=2)
 def _shrinks(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     if not any(np.any(s.is_mixed) for s in states):
         return nothing(r"no neuron is mixed after $\tau_3$")
@@ -210,7 +210,7 @@ def log_prefactor(evidence: Evidence, entry: PhaseState) -> float:
 
 
 @or_across
-@in_phase(Phase.CONVERGENCE)
+@in_phase(TrainingPhase.CONVERGENCE)
 def _mixed_norm(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     if not any(np.any(s.is_mixed) for s in states):
         return nothing(r"no neuron is mixed after $\tau_3$, so $R_t = 0$")
@@ -225,7 +225,7 @@ def _mixed_norm(evidence: Evidence, states: tuple[PhaseState, ...]) -> Compariso
 
 
 @or_across
-@in_phase(Phase.CONVERGENCE)
+@in_phase(TrainingPhase.CONVERGENCE)
 def _mixed_rate(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     """d ln |w|^2/dt <= -2 (c_4 - error) where a neuron stands across the data, with the error of the moment."""
     delta, c_4, slacks = evidence.parameter("delta_tilde"), descent_rate(evidence), []

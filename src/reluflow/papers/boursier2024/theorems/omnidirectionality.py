@@ -17,7 +17,6 @@ from reluflow.network import Network
 from reluflow.network.network import row_norms
 from reluflow.papers.boursier2024.assumptions import ACUTE_POSITIVE_DATA, RESIDUAL_CONDITION
 from reluflow.papers.boursier2024.paper import EXAMPLE, PHASES_SETTING
-from reluflow.papers.boursier2024.theorems.limit_point import at_the_limit
 from reluflow.papers.boursier2024.theorems.phase_parameters import PHASE_PARAMETERS
 from reluflow.papers.boursier2024.theorems.phase_states import KINK, signs_on
 from reluflow.papers.boursier2024.theorems.residual_forecast import (
@@ -39,6 +38,7 @@ from reluflow.papers.boursier2024.theorems.spurious_hypotheses import (
     scale_factor,
     settled_plan,
 )
+from reluflow.papers.boursier2024.theorems.spurious_limit import at_the_limit
 from reluflow.theory.comparison import (
     Comparison,
     Level,

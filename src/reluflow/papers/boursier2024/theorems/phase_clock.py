@@ -23,7 +23,7 @@ Found = TypeVar("Found")
 Clause = tuple[str, Callable[[PhaseState], float]]  # fires where the function is at least 0
 
 
-class Phase(StrEnum):
+class TrainingPhase(StrEnum):
     """The phases of Appendix F, in order; each begins where the one before it ends."""
 
     ALIGNMENT = "1"
@@ -72,15 +72,15 @@ class PhaseClock:
     fitting: PhaseEnd
     convergence: PhaseEnd
 
-    def end_of(self, phase: Phase) -> PhaseEnd:
+    def end_of(self, phase: TrainingPhase) -> PhaseEnd:
         """The end of a phase."""
         ends = (self.alignment, self.growth, self.fitting, self.convergence)
-        return ends[list(Phase).index(phase)]
+        return ends[list(TrainingPhase).index(phase)]
 
-    def entry_of(self, phase: Phase) -> int:
+    def entry_of(self, phase: TrainingPhase) -> int:
         """The first recorded state of a phase: the first of all, or the one at the end of the phase before."""
-        index = list(Phase).index(phase)
-        return self.end_of(list(Phase)[index - 1]).index if index else 0
+        index = list(TrainingPhase).index(phase)
+        return self.end_of(list(TrainingPhase)[index - 1]).index if index else 0
 
     def at(self, end: PhaseEnd) -> PhaseState | None:
         """The first recorded state at or after the end of a phase."""
@@ -127,7 +127,7 @@ def phase_clock(evidence: Evidence) -> PhaseClock:
     return PhaseClock(states, log_lambda, alignment, growth, fitting, convergence)
 
 
-def states_in(evidence: Evidence, phase: Phase) -> tuple[PhaseState, ...]:
+def states_in(evidence: Evidence, phase: TrainingPhase) -> tuple[PhaseState, ...]:
     """States recorded in a phase, the first at its entry; the rest of the run where it does not end."""
     clock = phase_clock(evidence)
     last = clock.end_of(phase).time
@@ -135,14 +135,14 @@ def states_in(evidence: Evidence, phase: Phase) -> tuple[PhaseState, ...]:
 
 
 def in_phase(
-    phase: Phase, *, at_least: int = 1
+    phase: TrainingPhase, *, at_least: int = 1
 ) -> Callable[[Callable[[Evidence, tuple[PhaseState, ...]], Found]], Callable[[Evidence], Found]]:
     """The decorated measure on the states of a phase; undecided where there are none, or fewer than two."""
     what = f"{'two states' if at_least == 2 else 'states'} of Phase {phase}"
     return requires(lambda evidence: states_in(evidence, phase), what, at_least=at_least)
 
 
-def ends_by(evidence: Evidence, phase: Phase, clause: str) -> Comparison:
+def ends_by(evidence: Evidence, phase: TrainingPhase, clause: str) -> Comparison:
     """The phase ended through this clause."""
     end = phase_clock(evidence).end_of(phase)
     words = f"Phase {phase} ended at {end.time:.6g} by {end.clause or 'nothing'!r}"

@@ -18,7 +18,7 @@ from reluflow.papers.boursier2024.assumptions import (
     acute_positive_data,
 )
 from reluflow.papers.boursier2024.theorems import alignment_regime
-from reluflow.papers.boursier2024.theorems.phase_clock import Phase, phase_clock, phase_plan
+from reluflow.papers.boursier2024.theorems.phase_clock import TrainingPhase, phase_clock, phase_plan
 from reluflow.papers.boursier2024.theorems.phase_states import log_lambda_of, neuron_sets
 from reluflow.papers.boursier2024.theorems.spurious_constants import constants_of
 from reluflow.theory.comparison import Comparison, judgement, require, undecided
@@ -186,7 +186,7 @@ ALIGNED = Hypothesis(
 )
 
 
-def _ended_by(evidence: Evidence, phase: Phase, clause: str) -> Comparison:
+def _ended_by(evidence: Evidence, phase: TrainingPhase, clause: str) -> Comparison:
     """The run reached the end of a phase through the clause the proof names, so that the next one can begin."""
     clock = phase_clock(evidence)
     end = clock.end_of(phase)
@@ -200,12 +200,12 @@ def _ended_by(evidence: Evidence, phase: Phase, clause: str) -> Comparison:
 
 @on_a_run
 def _growth_ended(evidence: Evidence) -> Comparison:
-    return _ended_by(evidence, Phase.GROWTH, "grown")
+    return _ended_by(evidence, TrainingPhase.GROWTH, "grown")
 
 
 @on_a_run
 def _fitting_ended(evidence: Evidence) -> Comparison:
-    return _ended_by(evidence, Phase.FITTING, "fitted")
+    return _ended_by(evidence, TrainingPhase.FITTING, "fitted")
 
 
 GROWTH_ENDED = Hypothesis(

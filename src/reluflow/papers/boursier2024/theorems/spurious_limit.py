@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 
 import numpy as np
 
@@ -13,16 +14,16 @@ from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
 from reluflow.papers.boursier2024.assumptions import (
     ACUTE_POSITIVE_DATA,
+    FACET_CONDITION,
     RESIDUAL_CONDITION,
     THREE_POINT_BOX,
     facet_condition,
     three_point_box,
 )
 from reluflow.papers.boursier2024.paper import EXAMPLE, PHASES_SETTING, THREE_POINTS
-from reluflow.papers.boursier2024.theorems.limit_point import LIMIT, LIMIT_ATOL, LINE, PATTERNS, at_the_limit
 from reluflow.papers.boursier2024.theorems.mixed_lemmas import output_errors
 from reluflow.papers.boursier2024.theorems.phase_parameters import PHASE_PARAMETERS
-from reluflow.papers.boursier2024.theorems.phase_states import phase_states
+from reluflow.papers.boursier2024.theorems.phase_states import phase_states, signs_on
 from reluflow.papers.boursier2024.theorems.spurious_constants import (
     active_probability,
     constants_of,
@@ -32,23 +33,85 @@ from reluflow.papers.boursier2024.theorems.spurious_constants import (
 from reluflow.papers.boursier2024.theorems.spurious_hypotheses import (
     BASIC,
     GROWTH_ENDED,
+    MEAN_HALF_SQUARE,
+    POSITIVE_NEURON,
     RESIDUAL,
     SCALE_SETTLED,
     log_early_threshold,
     scale_factor,
     settled_plan,
 )
-from reluflow.theory.comparison import Comparison, Level, Source, at_most, equals, fitted_slope, judgement, require
+from reluflow.theory.comparison import (
+    Comparison,
+    Level,
+    Source,
+    at_most,
+    equals,
+    fitted_slope,
+    judgement,
+    missing,
+    none_of,
+    require,
+)
 from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.elsewhere import part
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import Companion, FlowPlan
-from reluflow.theory.hypotheses import assumed
+from reluflow.theory.hypotheses import DOMINATED, RELU, assumed
 from reluflow.theory.measures import AtLeast, Constants, Quantities
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
+LIMIT_ATOL = 1e-9  # of beta and of the loss at the polished end point; measured below 1e-14
 NUM_CONE_POINTS = 100
 _RESOLVED_ERROR, _LATE_ERROR = 1e-9, 1e-3  # distances from the line used to fit the rate; runs are good to 1e-11
+
+
+def at_the_limit(measure: Callable[[Evidence], Comparison]) -> Callable[[Evidence], Comparison]:
+    """The measurement where the run came to rest by itself; a run cut short has no limit to measure."""
+
+    @wraps(measure)
+    def guarded(evidence: Evidence) -> Comparison:
+        outcome = evidence.run.outcome
+        return measure(evidence) if outcome is Outcome.STATIONARY else missing(f"a run that comes to rest ({outcome})")
+
+    return guarded
+
+
+@at_the_limit
+def _is_stationary(evidence: Evidence) -> Comparison:
+    norm = evidence.run.limit.gradient_norm
+    return at_most(norm, LIMIT_ATOL, detail=f"gradient norm {norm:.3g} at the end point of a run that came to rest")
+
+
+@at_the_limit
+def _limit_patterns(evidence: Evidence) -> Comparison:
+    """Neurons of the end point that are positive on one sample and negative on another."""
+    network, started = evidence.run.network, np.any(evidence.network.w != 0.0, axis=1)
+    if np.any(started & np.all(network.w == 0.0, axis=1) & (network.a == 0.0)):
+        return missing("the patterns of neurons too light for a double beside the others")
+    signs = signs_on(network, evidence.dataset.X)
+    active, mixed = np.any(signs > 0, axis=1), np.any(signs > 0, axis=1) & np.any(signs < 0, axis=1)
+    words = f"{mixed.sum()} of {network.num_neurons} neurons are mixed, {(active & ~mixed).sum()} are active"
+    return none_of(int(mixed.sum()), detail=words)
+
+
+@at_the_limit
+def _limit_line(evidence: Evidence) -> Comparison:
+    """|sum a w - beta*| over the neurons of the end point that are active on every sample."""
+    network = evidence.run.network.materialized()
+    active = np.all(signs_on(network, evidence.dataset.X) >= 0, axis=1) & np.any(network.w != 0.0, axis=1)
+    line = (network.weight * network.a)[active] @ network.w[active]
+    distance = float(np.linalg.norm(line - evidence.facts.least_squares))
+    return at_most(
+        distance, LIMIT_ATOL, detail=rf"$|\sum a w - \beta^*|$ = {distance:.3g}, {int(active.sum())} neurons"
+    )
+
+
+LIMIT = Conclusion("limit", r"$\theta(t)$ converges", _is_stationary, Level.EXACT)
+PATTERNS = Conclusion(
+    "patterns", r"every neuron ends with all $\langle w, x_k\rangle \ge 0$ or all $\le 0$", _limit_patterns, Level.EXACT
+)
+LINE = Conclusion("line", r"sum of $a w$ over the active neurons is $\beta^*$", _limit_line, Level.EXACT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +190,18 @@ THM_2 = Theorem(
     Reference("boursier2024", "Theorem 2"),
     "On three points of the box of Assumption 3, a network of any width started small enough converges to one that "
     "equals the least-squares line on the cone of the data, so that the loss does not vanish.",
-    hypotheses=(*BASIC, assumed(THREE_POINT_BOX), *RESIDUAL[len(BASIC) :], GROWTH_ENDED, SCALE_SETTLED),
+    hypotheses=(
+        MEAN_HALF_SQUARE,
+        RELU,
+        DOMINATED,
+        POSITIVE_NEURON,
+        assumed(THREE_POINT_BOX),
+        assumed(ACUTE_POSITIVE_DATA),
+        assumed(FACET_CONDITION),
+        assumed(RESIDUAL_CONDITION),
+        GROWTH_ENDED,
+        SCALE_SETTLED,
+    ),
     conclusions=(LIMIT, PATTERNS, LINE, DATA_CONE, LOSS, RATE),
     constants=LINE_NUMBERS,
     predictions=_predictions,
@@ -154,7 +228,17 @@ THM_4 = Theorem(
     Reference("boursier2024", "Theorem 4"),
     "Under Assumptions 4 to 6 a network of any width started small enough converges to one that equals the "
     "least-squares line on the cone of the data; every neuron ends active on all samples or on none.",
-    hypotheses=(*RESIDUAL, GROWTH_ENDED, SCALE_SETTLED),
+    hypotheses=(
+        MEAN_HALF_SQUARE,
+        RELU,
+        DOMINATED,
+        POSITIVE_NEURON,
+        assumed(ACUTE_POSITIVE_DATA),
+        assumed(FACET_CONDITION),
+        assumed(RESIDUAL_CONDITION),
+        GROWTH_ENDED,
+        SCALE_SETTLED,
+    ),
     conclusions=(LIMIT, PATTERNS, LINE, DATA_CONE, LOSS, RATE),
     constants=LINE_NUMBERS,
     predictions=_predictions,

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from reluflow.papers.min2024.assumptions import START_DIRECTIONS, SUMMED_LOSS, UNIT_FORCE
+from reluflow.papers.min2024.assumptions import CORRELATED, START_DIRECTIONS, SUMMED_LOSS, UNIT_FORCE
 from reluflow.papers.min2024.paper import EXAMPLE, SETTING, SPATIAL
 from reluflow.papers.min2024.theorems.alignment_paths import aligned_by_t_1, aligned_by_t_1_sharp
 from reluflow.papers.min2024.theorems.class_groups import NO_FIT, fit_bound, groups
@@ -23,10 +23,20 @@ from reluflow.papers.min2024.theorems.landmarks import fitted_time, last_fitted_
 from reluflow.papers.min2024.theorems.low_rank import low_rank, ranks_in_space
 from reluflow.papers.min2024.theorems.moving_neurons import DEAD, Moment, moments_from
 from reluflow.papers.min2024.theorems.pattern_history import alignment_time, forbidden_flips, pattern_history
-from reluflow.papers.min2024.theorems.shared_hypotheses import BOTH_CONES, REGIME, REGULAR, both_cones_held
+from reluflow.papers.min2024.theorems.shared_hypotheses import (
+    BOTH_CONES,
+    LOSS,
+    NONZERO_NEURONS,
+    OFF_AGGREGATES,
+    REGIME,
+    REGULAR,
+    SCALE_28,
+    both_cones_held,
+)
 from reluflow.theory.comparison import Comparison, Level, Values, at_least, none_of, nothing, require, requires
 from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.hypotheses import BALANCED, RELU, assumed
 from reluflow.theory.measures import AtLeast, Constants, ScaledDownTo
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
@@ -102,7 +112,18 @@ THM_1 = Theorem(
     r"For small enough balanced initialisation every neuron is in $S_+$, $S_-$ or $S_{\mathrm{dead}}$ by $t_1$ and "
     r"stays; from $t_2$ on $L(t) \le L(t_2)/(L(t_2) \alpha_{\mathrm{rate}} (t - t_2) + 1)$; and "
     r"$\|W\|_F^2 \le 2\|W\|_2^2 + 4 \sqrt{m} \varepsilon W_{\max}^2$.",
-    hypotheses=(*REGIME, REGULAR),
+    hypotheses=(
+        assumed(CORRELATED),
+        LOSS,
+        assumed(UNIT_FORCE),
+        assumed(SUMMED_LOSS),
+        RELU,
+        BALANCED,
+        NONZERO_NEURONS,
+        OFF_AGGREGATES,
+        SCALE_28,
+        REGULAR,
+    ),
     conclusions=(
         Conclusion("aligned", r"$\tau_{\mathrm{align}}$ is at most $t_1$", aligned_by_t_1),
         Conclusion("aligned-sharp", r"$\tau_{\mathrm{align}}$ is at most $t_1^{\mathrm{sharp}}$", aligned_by_t_1_sharp),

@@ -128,19 +128,22 @@ def _group_rank(evidence: Evidence, sign: int) -> Comparison:
     group = next((g for g in groups(evidence) if g.sign == sign), None)
     if group is None:
         return nothing("no neuron in that cone at $t_1$: both sides are 0")
-    log_bound, worst = _log_group_bound(evidence, int(np.sum(group.neurons))), -math.inf
+    log_bound, excesses = _log_group_bound(evidence, int(np.sum(group.neurons))), []
     for moment in group.moments:
         if not np.all(moment.seen[group.neurons]):
             continue  # beside the fitted class, the other one is below the doubles of the snapshot
         singular = np.linalg.svd(moment.network.w[group.neurons], compute_uv=False)
         log_spectral = 2.0 * (math.log(float(singular[0])) + moment.network.log_scale)
         rest = float(np.sum((singular[1:] / singular[0]) ** 2))
-        worst = max(worst, rest - math.exp(min(log_bound - log_spectral, LARGEST_EXPONENT)))
-    require(not math.isinf(worst), "no snapshot after $t_1$ that holds the whole group")
+        excesses.append(rest - math.exp(min(log_bound - log_spectral, LARGEST_EXPONENT)))
     words = (
-        rf"the rest of the spectrum exceeds its bound by {worst:.3g} of $\|W\|_2^2$ (rounding leaves {RANK_ROUNDING:g})"
+        r"the rest of the spectrum exceeds its bound by {measured:.3g} of $\|W\|_2^2$ "
+        f"(rounding leaves {RANK_ROUNDING:g})"
     )
-    return at_most(worst, 0.0, allowance=RANK_ROUNDING, detail=words)
+    without = "no snapshot after $t_1$ that holds the whole group"
+    return worst_compared(
+        excesses, "at_most", 0.0, allowance=RANK_ROUNDING, words=words, without=without, evidence=evidence
+    )
 
 
 def _dead_norm(evidence: Evidence) -> Comparison:

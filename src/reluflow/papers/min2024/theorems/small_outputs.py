@@ -16,12 +16,7 @@ from reluflow.arrays import FloatArray
 from reluflow.network.network import row_norms
 from reluflow.papers.min2024.assumptions import SUMMED_LOSS, UNIT_FORCE
 from reluflow.papers.min2024.paper import EXAMPLE, SETTING
-from reluflow.papers.min2024.theorems.constants import (
-    certified_horizon,
-    data_constants,
-    log_small_scale,
-    start_norms,
-)
+from reluflow.papers.min2024.theorems.constants import certified_horizon, data_constants, log_small_scale, start_norms
 from reluflow.papers.min2024.theorems.landmarks import alignment_plan
 from reluflow.papers.min2024.theorems.moving_neurons import Moment, force_excess, moments, moments_until
 from reluflow.papers.min2024.theorems.shared_hypotheses import APPROXIMATION, BINARY, NONZERO_NEURONS
@@ -30,18 +25,18 @@ from reluflow.theory.comparison import (
     Level,
     Values,
     at_most,
-    equals,
     fitted_slope,
     judgement,
     nothing,
     require,
     requires,
+    worst_compared,
 )
 from reluflow.theory.elsewhere import condition, part
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.hypotheses import BALANCED, assumed
-from reluflow.theory.measures import AtLeast, AtMost, Constants, ScaledDownTo
+from reluflow.theory.measures import AtLeast, AtMost, Constants, Equals, ScaledDownTo
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 ROUNDING = 1e-12  # relative; the ratios below come out with errors near 1e-15
@@ -222,14 +217,15 @@ def _error_ratio(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
 
 def _error_identity(evidence: Evidence) -> Comparison:
     """The error from the two velocities against the one from the excess force, where f is not tiny."""
-    found = [moment for moment in _small_moments(evidence) if moment.log_largest_output > math.log(1e-4)]
-    found, worst = found or list(_small_moments(evidence)[-1:]), -np.inf
+    small, differences = _small_moments(evidence), []
+    found = [moment for moment in small if moment.log_largest_output > math.log(1e-4)] or small[-1:]
     for moment in found:
         direct = moment.turning - moment.signs[:, None] * moment.across(moment.active_sums)
         excess = moment.slopes * force_excess(evidence.loss, moment.outputs, moment.data.y)
         identity = (moment.signs * moment.ratios)[:, None] * moment.across(excess @ moment.data.X)
-        worst = max(worst, float(np.max(np.abs(direct - identity))))
-    return at_most(worst, ROUNDING, detail=f"the two ways differ by {worst:.3g} in {len(found)} snapshots")
+        differences.append(np.abs(direct - identity))
+    words = f"the two ways differ by {{measured:.3g}} in {len(found)} snapshots"
+    return worst_compared(differences, "at_most", ROUNDING, words=words)
 
 
 LEMMA_4 = Theorem(
@@ -358,17 +354,20 @@ def _projection(evidence: Evidence) -> Projection:
     return Projection(Moment.across)
 
 
-def _psi_formula(evidence: Evidence) -> Comparison:
-    """(psi_ra - psi_rj psi_aj)|x_a| is <x_r, P x_a>."""
-    worst, across = 0.0, evidence.recorded(Projection).across
+def _psi_differences(evidence: Evidence) -> Values:
+    """(psi_ra - psi_rj psi_aj)|x_a| against <x_r, P x_a>."""
+    across = evidence.recorded(Projection).across
     for moment in moments(evidence):
         length, unit = _active_units(moment)
         psi_aj = np.sum(unit * moment.directions, axis=1)
         for vectors in _references(moment):
             psi_ra, psi_rj = np.sum(vectors * unit, axis=1), np.sum(vectors * moment.directions, axis=1)
             projected = np.sum(vectors * across(moment, moment.active_sums), axis=1)
-            worst = max(worst, float(np.max(np.abs((psi_ra - psi_rj * psi_aj) * length - projected))))
-    return equals(worst, 0.0, atol=ROUNDING * data_constants(evidence).largest_norm * data_constants(evidence).n)
+            yield np.abs((psi_ra - psi_rj * psi_aj) * length - projected)
+
+
+def _psi_rounding(evidence: Evidence) -> float:
+    return ROUNDING * data_constants(evidence).largest_norm * data_constants(evidence).n
 
 
 LEMMA_10 = Theorem(
@@ -386,7 +385,7 @@ LEMMA_10 = Theorem(
         Conclusion(
             "formula",
             r"$(\psi_{ra} - \psi_{rj} \psi_{aj})|x_a| = \langle x_r, P_j x_a\rangle$",
-            _psi_formula,
+            Equals(_psi_differences, 0.0, allowance=_psi_rounding),
             Level.EXACT,
         ),
     ),

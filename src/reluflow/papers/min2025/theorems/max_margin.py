@@ -6,7 +6,6 @@ extrapolated to log t = infinity, and the limit itself is held against the KKT c
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np

@@ -15,12 +15,12 @@ from reluflow.network.network import row_norms
 from reluflow.papers.phuong2021.paper import EXAMPLE, SETTING
 from reluflow.papers.phuong2021.theorems.sectors import pulling_gradient
 from reluflow.papers.phuong2021.theorems.sorting import UNTIL, sorting_plan, sorting_times
-from reluflow.theory.comparison import Comparison, Level, Values, at_least, at_most, judgement, none_of, require
+from reluflow.theory.comparison import Comparison, Level, Values, at_most, judgement, none_of, require
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import MAX_SUBSETS
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.hypotheses import BALANCED, FADING_LOSS, LOGISTIC_LOSS, NO_RIDGE, RELU, assumed
-from reluflow.theory.measures import AtMost, Quantities
+from reluflow.theory.measures import AtLeast, AtMost, Quantities
 from reluflow.theory.separability import ORTHOGONALLY_SEPARABLE
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 
@@ -29,21 +29,26 @@ from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference
 ROUNDING = 1e-9  # relative change of <w, x> that the solver's tolerance of 1e-9 may produce; seen: 4e-16
 
 
-def one_way(evidence: Evidence) -> Comparison:
-    """Least y_k sign(a_j) (change of <w_j, x_k>) between snapshots, relative to |w_j| |x_k|."""
+def relative_changes(evidence: Evidence) -> Values:
+    """y_k sign(a_j) (change of <w_j, x_k>) between snapshots, relative to |w_j| |x_k|."""
     X, y = evidence.dataset.X, evidence.dataset.y
     lengths = np.linalg.norm(X, axis=1)
-    worst = np.inf
-    snapshots = evidence.run.snapshots
-    for before, after in pairwise(snapshots):
+    for before, after in pairwise(evidence.run.snapshots):
         shrink = np.exp(min(before.network.log_scale - after.network.log_scale, 0.0))
         grow = np.exp(min(after.network.log_scale - before.network.log_scale, 0.0))
         old, new = shrink * before.network.w, grow * after.network.w  # on one scale
         size = np.maximum(np.linalg.norm(old, axis=1), np.linalg.norm(new, axis=1))
         change = (new - old) @ X.T * y * np.sign(before.network.a)[:, None]
-        worst = min(worst, float(np.min(change / (np.maximum(size, np.finfo(float).tiny)[:, None] * lengths))))
-    require(np.isfinite(worst), "fewer than two snapshots")
-    return at_least(worst, 0.0, allowance=ROUNDING, detail=f"least relative change {worst:.2g}, {ROUNDING:g} forgiven")
+        yield change / (np.maximum(size, np.finfo(float).tiny)[:, None] * lengths)
+
+
+one_way = AtLeast(
+    relative_changes,
+    0.0,
+    allowance=ROUNDING,
+    words=f"least relative change {{measured:.2g}}, {ROUNDING:g} forgiven",
+    without="fewer than two snapshots",
+)
 
 
 def _stays_active(evidence: Evidence) -> Comparison:

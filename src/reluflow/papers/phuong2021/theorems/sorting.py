@@ -21,7 +21,16 @@ from reluflow.papers.phuong2021.theorems.sectors import (
     strict_extrema,
     two_groups,
 )
-from reluflow.theory.comparison import Comparison, Level, at_most, judgement, none_of, nothing, require, undecided
+from reluflow.theory.comparison import (
+    Comparison,
+    Level,
+    judgement,
+    none_of,
+    nothing,
+    require,
+    undecided,
+    worst_compared,
+)
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.hypotheses import BALANCED, FADING_LOSS, LOGISTIC_LOSS, RELU, assumed
@@ -135,11 +144,10 @@ def _dead_stay(evidence: Evidence) -> Comparison:
     if not np.any(dead):
         return nothing("no neuron is dead")
     first = np.hstack([after[0].w, after[0].a[:, None]])[dead]
-    worst = -np.inf
-    for network in after[1:]:
-        later = np.exp(network.log_scale - after[0].log_scale) * np.hstack([network.w, network.a[:, None]])[dead]
-        worst = max(worst, float(np.max(np.linalg.norm(later - first, axis=1) / np.linalg.norm(first, axis=1))))
-    return at_most(worst, DEAD_STAYS, detail=f"{int(np.sum(dead))} dead neurons move by at most {worst:.2g}")
+    later = [np.exp(n.log_scale - after[0].log_scale) * np.hstack([n.w, n.a[:, None]])[dead] for n in after[1:]]
+    moved = [np.linalg.norm(each - first, axis=1) / np.linalg.norm(first, axis=1) for each in later]
+    words = f"{int(np.sum(dead))} dead neurons move by at most {{measured:.2g}}"
+    return worst_compared(moved, "at_most", DEAD_STAYS, words=words, evidence=evidence)
 
 
 def _lemma_1_plan(evidence: Evidence) -> FlowPlan:
