@@ -48,7 +48,7 @@ def test_callees_are_found_through_modules_and_inlined_functions_and_not_by_the_
     assert {"decide", "orthonormalise", "boost"} <= names  # `decision.decide`, within the inlined `flow_neuron`
     assert "_flow_neurons" not in names
     dot = KERNELS["reluflow.dynamics.collocation.vector_kernels:dot"]
-    assert called_by(dot.py_func) == []
+    assert called_by(dot.py_func) == ()
 
 
 def test_every_kernel_declares_its_types():
