@@ -26,6 +26,7 @@ ByteArray = NDArray[np.int8]  # a file as it is sent
 
 FloatVector = Annotated[FloatArray, Dimensions(1)]
 FloatMatrix = Annotated[FloatArray, Dimensions(2)]
+SingleMatrix = Annotated[NDArray[np.float32], Dimensions(2)]  # in single precision
 FloatCube = Annotated[FloatArray, Dimensions(3)]
 IntVector = Annotated[IntArray, Dimensions(1)]
 IntMatrix = Annotated[IntArray, Dimensions(2)]

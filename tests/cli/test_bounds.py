@@ -137,6 +137,20 @@ def test_forecast_and_diagnose_leave_open_what_they_could_not_do(reluflow, large
     assert all(c["holds"] is None and "the time was spent" in c["detail"] for c in found["conditions"])
 
 
+def test_a_forecast_without_time_names_no_end(reluflow, large_table):
+    """It said "The end is a not-stationary." below the heading of a table without rows."""
+    said = reluflow("forecast", large_table, "--width", 200, "--max-seconds", 0.05).out
+    assert "The last state found is not stationary: the path goes on from there." in said
+    assert "neurons that escape" not in said
+
+
+def test_step_size_without_time_is_an_open_answer(reluflow, large_table):
+    """Where the flow had taken all the seconds it ended with "`max_seconds` must be positive, got 0.0."."""
+    result = reluflow("step-size", large_table, "--max-seconds", 0.05, "--json")
+    assert result.status == 0
+    assert result.json["limit"] is None
+
+
 def test_no_bar_where_nobody_looks(reluflow, large_table):
     result = reluflow("align", large_table, "--width", 20, "--max-seconds", 0.01)
     assert "\x1b" not in result.err

@@ -149,12 +149,19 @@ def remarks(path: Path, **options: object) -> str:
     return "; ".join(read_file(path, TableChoice(**options)).remarks)  # type: ignore[arg-type]
 
 
+def test_columns_of_zeros_are_no_biases(tmp_path: Path) -> None:
+    """Of the digits it was said that columns of zeros "are constant, kept: it acts as a hidden bias"."""
+    said = remarks(written(tmp_path, "a,b,c,d,e,y\n1,0,2,0,3,0.5\n4,0,2,0,3,0.7\n2,0,2,0,3,0.9\n"))
+    assert "columns b, d are zero for every sample, kept, without effect on the outputs" in said
+    assert "columns c, e are constant, kept: they act as hidden biases" in said
+
+
 def test_what_should_be_known_is_said_and_nothing_is_done_silently(tmp_path: Path) -> None:
     raw = written(tmp_path, "area,smooth,one,y\n120000,0.001,1,0.5\n90000,0.004,1,0.7\n90000,0.004,1,0.9\n")
     said = remarks(raw)
     assert "from 0.0033 (smooth) to 1e+05 (area)" in said
     assert "`standardise` gives each mean 0 and variance 1" in said
-    assert "column one is constant" in said
+    assert "column one is constant, kept: it acts as a hidden bias" in said
     assert "1 row repeats another one" in said
     assert read_dataset(raw).X[0, 0] == 120000
     standardised = read_dataset(raw, standardise=True)

@@ -75,15 +75,25 @@ def command(dataset: str | None, *, run: GivenOptions, picture: Path | None, max
         )
         for jump in process.jumps
     ]
-    print_table(("clock", "loss before", "loss after", "neurons that escape", "along the extremal vector"), rows)
+    if rows:
+        print_table(("clock", "loss before", "loss after", "neurons that escape", "along the extremal vector"), rows)
     print(process.sentence())
-    print(
-        f"The end is a {process.kind}."
-        if process.kind != "fading"
-        else "The loss of the fitted samples tends to 0 without reaching it."
-    )
+    print(_words_of_end(process))
     for remark in process.remarks if process.is_exact else ():
         print(f"Open, but without consequence: {remark}")
+
+
+def _words_of_end(process: JumpProcess) -> str:
+    from reluflow.certificates.certificate import Kind
+
+    if process.kind == "fading":
+        return "The loss of the fitted samples tends to 0 without reaching it."
+    if process.kind == Kind.NOT_STATIONARY:
+        return "The last state found is not stationary: the path goes on from there."
+    if process.kind == Kind.UNDECIDED:
+        return "What the last state found is was not decided."
+    point = "point" if process.kind == Kind.STATIONARY else ""
+    return f"{'The end' if process.is_exact else 'The last state found'} is a {process.kind} {point}".rstrip() + "."
 
 
 def _answer(process: JumpProcess) -> dict[str, Any]:

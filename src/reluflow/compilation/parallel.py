@@ -186,12 +186,16 @@ class _Records:
     def __init__(self, callees: dict[str, tuple[str, ...]]) -> None:
         self._callees = callees
         self._sources: dict[str, str] = {}
+        self._lines: dict[Path, frozenset[str]] = {}
         self._surroundings = _surroundings()
 
     def has(self, name: str) -> bool:
         """Whether a kernel is known to be in the cache."""
         path = self._path(name)
-        return path.is_file() and self._line(name) in path.read_text(encoding="utf-8").splitlines()
+        if path not in self._lines:
+            lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else ()
+            self._lines[path] = frozenset(lines)
+        return self._line(name) in self._lines[path]
 
     def add(self, names: Sequence[str]) -> None:
         """Write down what was compiled; where the disk refuses, it is looked for again the next time."""

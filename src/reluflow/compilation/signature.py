@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+from functools import cache
 from types import FunctionType, ModuleType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -21,6 +22,7 @@ from reluflow.arrays import Dimensions
 _NUMBERS = {int: types.int64, float: types.float64, bool: types.boolean}
 
 
+@cache
 def signature_of(function: FunctionType) -> tuple[Any, ...] | None:
     """Numba's types of the parameters, or None where an annotation leaves one open.
 
@@ -57,7 +59,8 @@ def _type_of(hint: Any) -> Any:
     return None
 
 
-def called_by(function: FunctionType) -> list[Any]:
+@cache
+def called_by(function: FunctionType) -> tuple[Any, ...]:
     """The dispatchers that a function names, or that functions inlined into it name."""
     found: dict[int, Any] = {}
     instructions = list(dis.get_instructions(function))
@@ -71,4 +74,4 @@ def called_by(function: FunctionType) -> list[Any]:
             continue
         inner = called_by(named.py_func) if named.targetoptions.get("inline") == "always" else [named]
         found.update({id(dispatcher): dispatcher for dispatcher in inner})
-    return list(found.values())
+    return tuple(found.values())

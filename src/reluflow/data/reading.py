@@ -207,11 +207,18 @@ def _feature_remarks(names: tuple[str, ...], dataset: Dataset, choice: TableChoi
     """Constant columns, and sizes so different that the flow is stiff."""
     remarks = []
     spread = np.ptp(dataset.X, axis=0)
-    constant = [name for name, width in zip(names, spread, strict=True) if width == 0.0]
-    if constant and dataset.n > 1:
-        how = "kept as it is" if choice.standardise else "kept: it acts as a hidden bias"
-        many = len(constant) > 1
-        remarks.append(f"column{'s' if many else ''} {listed(constant)} {'are' if many else 'is'} constant, {how}")
+    constant = [j for j in range(dataset.d) if spread[j] == 0.0]
+    zero = [names[j] for j in constant if dataset.X[0, j] == 0.0]
+    biases = [names[j] for j in constant if dataset.X[0, j] != 0.0]
+    if zero and dataset.n > 1:
+        subject = f"columns {listed(zero)} are" if len(zero) > 1 else f"column {zero[0]} is"
+        remarks.append(f"{subject} zero for every sample, kept, without effect on the outputs")
+    if biases and dataset.n > 1:
+        many = len(biases) > 1
+        how = "kept as " + ("they are" if many else "it is")
+        if not choice.standardise:
+            how = f"kept: {'they act as hidden biases' if many else 'it acts as a hidden bias'}"
+        remarks.append(f"column{'s' if many else ''} {listed(biases)} {'are' if many else 'is'} constant, {how}")
     sizes = np.sqrt(np.mean(np.square(dataset.X / max(np.max(np.abs(dataset.X)), 1e-300)), axis=0))
     sizes *= max(np.max(np.abs(dataset.X)), 1e-300)
     positive = np.flatnonzero(sizes > 0)

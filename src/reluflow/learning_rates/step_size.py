@@ -26,6 +26,7 @@ Progress = Callable[[float, str], None]
 
 _SHARES = (2.0, 1.2, 0.6, 0.3, 0.15, 0.075, 0.0375)  # default rates, in units of the largest stable one
 _LONG = 0.1  # of the seconds allowed: where the flow alone took more, three rates are followed by default
+_LEAST_SECONDS = 0.2  # for a part of the work that is begun, however little is left
 _FLOW_SHARE = 0.45  # of the seconds allowed, for the flow; where it has not ended by then its limit is not compared
 _MOST_PRODUCTS = 4e9  # of a neuron's weight and a sample's coordinate that one descent may take: some seconds
 _WIDENINGS = 5  # how often rates beyond those given are tried where all of them, or none, end at the limit
@@ -267,7 +268,7 @@ def step_size(
     reference = ReferenceFlow.of(problem, horizon=horizon, max_seconds=_FLOW_SHARE * max_seconds)
     report(0.15, "curvature along the flow")
     num_times = 48 if problem.network.w.size < 1000 else 12
-    along = curvature_along(reference, num_times=num_times, max_seconds=0.1 * allowed.left)
+    along = curvature_along(reference, num_times=num_times, max_seconds=max(0.1 * allowed.left, _LEAST_SECONDS))
     limit = None if problem.loss.is_classification else reference.limit
     end = _fading(along) if limit is None else sharpness(problem, limit.network)
     chosen = sorted(set(rates), reverse=True) or _default_rates(problem, reference.horizon, end, along)
@@ -275,13 +276,13 @@ def step_size(
         chosen = chosen[1::2][:3] or chosen
     report(0.25, "the outputs of the flow")
     moments = np.concatenate([lr * comparison_steps(lr, reference.horizon) for lr in chosen])
-    outputs = reference.outputs_at(moments, max_seconds=0.2 * allowed.left)
+    outputs = reference.outputs_at(moments, max_seconds=max(0.2 * allowed.left, _LEAST_SECONDS))
     runs: list[FollowedRate] = []
     for at, lr in enumerate(chosen):
         report(0.3 + 0.4 * at / len(chosen), f"learning rate {lr:.3g}")
         part = 0.8 if len(chosen) > 3 else 0.95  # one slow rate leaves time for the others
         share = part * allowed.left / (len(chosen) - at)
-        runs.append(follow_rate(reference, DescentRule(lr), outputs, max_seconds=max(share, 0.2)))
+        runs.append(follow_rate(reference, DescentRule(lr), outputs, max_seconds=max(share, _LEAST_SECONDS)))
         if allowed.is_spent:
             break
     followed = {run.lr: run for run in runs}

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from reluflow.arrays import FloatArray, FloatMatrix
+from reluflow.arrays import FloatMatrix, SingleMatrix
 from reluflow.compilation.kernel import borrowing_kernel
 
 
@@ -22,7 +19,7 @@ def add_outputs(heights: FloatMatrix, weights: FloatMatrix, leak: float, outputs
 
 @borrowing_kernel()
 def add_changed_outputs(
-    heights: FloatArray, changes: NDArray[np.float32], weights: FloatArray, leak: float, outputs: FloatArray
+    heights: FloatMatrix, changes: SingleMatrix, weights: FloatMatrix, leak: float, outputs: FloatMatrix
 ) -> None:
     """The same where pre-activations are heights[j, k] + changes[j P + p, k], the changes in single precision."""
     num_neurons, num_points = weights.shape

@@ -206,7 +206,8 @@ class SampleForces:
         weights = np.ascontiguousarray(places[:, :, -1] * mass[:, None])
         for part in self._blocks(places):
             moves = (places[part, :, :-1] - starts[part, None]).astype(np.float32)
-            before = heights[part][:, self.walls.wall_of_sample] * (self.walls.orientation * self.walls.length)
+            before = np.take(heights[part], self.walls.wall_of_sample, axis=1)  # rows in one piece, unlike [:, places]
+            before *= self.walls.orientation * self.walls.length
             add_changed_outputs(before, self._products(moves, self.single_samples), weights[part], self.leak, outputs)
         return outputs
 
