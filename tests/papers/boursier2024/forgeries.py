@@ -298,6 +298,7 @@ FORGERIES: Forgeries = {
     ("sec5-width", "limit"): Forgery(without_rest),
     ("sec5-width", "patterns"): Forgery(negative_end_turned),
     ("sec5-width", "line"): Forgery(lambda e: other_ends(e, 1.0001, SMALLER, *(f"wider by {k}" for k in NUM_COPIES))),
+    ("sec5-best-neuron", "best-neuron"): Forgery(lambda e: other_ends(e, 1.01, SMALLER)),
     ("lemma8", "assumption-4"): Forgery(lambda e: with_outer_points(e, 1.0, 0.9, middle=0.1)),
     ("lemma8", "assumption-5"): Forgery(lambda e: with_facts_of(e, load("three-points"))),
     ("lemma8", "corners"): Forgery(larger_box),
