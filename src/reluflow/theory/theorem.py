@@ -329,9 +329,10 @@ def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
         except Undecided as without:
             return _as_measured(conclusion, missing(str(without)))
         except (ArithmeticError, LookupError, ValueError):
-            if not evidence.cut_short:
+            if not evidence.cut_short and (evidence.is_flow or evidence.trajectory is None):
                 raise
-            return _as_measured(conclusion, missing(evidence.cut_short))  # what it reads had not happened yet
+            words = evidence.cut_short or "the descent ended before what is read off it"
+            return _as_measured(conclusion, missing(words))
     return _as_measured(conclusion, missing(measuring.failure))
 
 

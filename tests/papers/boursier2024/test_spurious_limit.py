@@ -25,6 +25,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization
 from reluflow.papers.boursier2024 import assumptions
+from reluflow.papers.boursier2024.theorems.best_neuron import least_loss_of_one_neuron
 from reluflow.papers.boursier2024.theorems.neuron_states import log_lambda as log_scale_of
 from reluflow.papers.boursier2024.theorems.spurious_hypotheses import SMALLER
 from reluflow.papers.boursier2024.theorems.spurious_limit import NUM_COPIES, DataConePoints, wider_network
@@ -84,6 +85,7 @@ FORGERIES: Forgeries = {
     ("sec5-width", "limit"): Forgery(without_rest),
     ("sec5-width", "patterns"): Forgery(negative_end_turned),
     ("sec5-width", "line"): Forgery(lambda e: other_ends(e, 1.0001, SMALLER, *(f"wider by {k}" for k in NUM_COPIES))),
+    ("sec5-best-neuron", "best-neuron"): Forgery(lambda e: other_ends(e, 1.01, SMALLER)),
     ("lemma8", "assumption-4"): Forgery(lambda e: with_outer_points(e, 1.0, 0.9, middle=0.1)),
     ("lemma8", "assumption-5"): Forgery(lambda e: with_facts_of(e, load("three-points"))),
     ("lemma8", "corners"): Forgery(larger_box),
@@ -121,6 +123,11 @@ CASES = (
         "boursier2024:sec5-width",
         failing="boursier-a5",
         inapplicable=lambda: example_problem(WIDTH, "three-points"),
+    ),
+    TheoremCase(
+        "boursier2024:sec5-best-neuron",
+        failing="boursier-a5",
+        inapplicable=lambda: example_problem(theorem_named("boursier2024:sec5-best-neuron"), "three-points"),
     ),
     TheoremCase(
         "boursier2024:lemma8",
@@ -290,3 +297,20 @@ def test_data_of_deficient_rank_are_not_applicable_and_nothing_breaks():
     for theorem in (THEOREM_2, THEOREM_4, REMARK_3):
         verdict = check(theorem, example_problem(theorem, "min-existence-failure"))
         assert verdict.kind is VerdictKind.NOT_APPLICABLE
+
+
+def test_the_best_neuron_is_found_among_all_of_them():
+    """No random neuron, each with the output weight that suits it best, fits better; outside A.5 the line may not."""
+    rng = np.random.default_rng(0)
+    for X, y in [
+        ([[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]], [1.1, 0.1, 0.8]),
+        ([[1.0, 0.05], [0.7, 0.7], [0.05, 1.0]], [1.0, 0.02, 1.0]),
+        ([[1.0, 0.05], [0.05, 1.0], [0.06, 1.0]], [0.1, 1.0, 3.0]),
+    ]:
+        problem = example_problem(THEOREM_4, Dataset(X, y))
+        least = least_loss_of_one_neuron(Evidence(problem))
+        outputs = np.maximum(rng.standard_normal((20_000, 2)) @ problem.dataset.X.T, 0.0)
+        squares = np.maximum(np.sum(outputs**2, axis=1), 1e-300)
+        fitted = outputs * np.maximum(outputs @ problem.dataset.y / squares, 0.0)[:, None]
+        tried = float(np.min(np.sum((fitted - problem.dataset.y) ** 2, axis=1))) / (2 * len(y))
+        assert least <= tried <= least + 1e-4

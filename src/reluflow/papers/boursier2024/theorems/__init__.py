@@ -12,6 +12,7 @@ from reluflow.papers.boursier2024.theorems.alignment_inequalities import (
     REMARK_2,
 )
 from reluflow.papers.boursier2024.theorems.balancedness import LEMMA_1
+from reluflow.papers.boursier2024.theorems.best_neuron import SEC_5_BEST_NEURON
 from reluflow.papers.boursier2024.theorems.confinement import COR_1, LEMMA_7, LEMMA_24
 from reluflow.papers.boursier2024.theorems.critical_cones import APP_D_4, EQ_9, LEMMA_11, LEMMA_12, LEMMA_13, REMARK_5
 from reluflow.papers.boursier2024.theorems.critical_points import EQ_7, EQ_17, EQ_19, EQ_20, EQ_29, LEMMA_14
@@ -116,6 +117,7 @@ RESULTS = (
     SEC_5_OMNIDIRECTIONAL,
     SEC_5_UNBALANCED,
     SEC_5_WIDTH,
+    SEC_5_BEST_NEURON,
     ASSUMPTION_4,
     ASSUMPTION_5,
     ASSUMPTION_6,

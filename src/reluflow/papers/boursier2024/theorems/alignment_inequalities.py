@@ -204,6 +204,7 @@ EQ_32 = Theorem(
     log_scale=log_scale_below_star,
     setting=SETTING,
     example=THREE_POINTS,
+    holds_for_descent=True,
 )
 
 EQ_31 = part(

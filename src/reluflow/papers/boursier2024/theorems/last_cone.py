@@ -185,6 +185,7 @@ EQ_36 = Theorem(
     log_scale=log_scale_of_lifetimes,
     setting=SETTING,
     example=THREE_POINTS,
+    holds_for_descent=True,
 )
 
 # Remark 4 -------------------------------------------------------------------------------------------------------------

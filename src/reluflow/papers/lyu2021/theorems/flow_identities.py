@@ -183,6 +183,7 @@ LEMMA_B_17 = Theorem(
     setting=SETTING,
     example=EXAMPLE,
     departs="The rate $e^{-t}$ of the second half is the proof's, for samples in the unit ball.",
+    holds_for_descent=True,
 )
 
 # Cor. B.18 ------------------------------------------------------------------------------------------------------------
@@ -216,6 +217,7 @@ COR_B_18 = Theorem(
     plan=partial(even_times, num_intervals=24),
     setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-2"),
     example=EXAMPLE,
+    holds_for_descent=True,
 )
 
 # Lemma E.10 -----------------------------------------------------------------------------------------------------------

@@ -169,7 +169,8 @@ def _phase_one_plan(evidence: Evidence) -> FlowPlan:
 def phase_one_error(evidence: Evidence) -> float:
     """|theta(T1) - r (b mu-bar, b)|_M over r, at the run's first snapshot."""
     flow = symmetric_flow(evidence)
-    rows = flow.ball.neurons(evidence.run.snapshots[0].network, log_unit=flow.log_radius)
+    first = require(evidence.run.snapshots, "a state at $T_1$")[0]
+    rows = flow.ball.neurons(first.network, log_unit=flow.log_radius)
     return m_norm(rows - flow.aligned)
 
 

@@ -104,6 +104,7 @@ REMARK_1 = Theorem(
     record=_first_step,
     setting=SETTING,
     example=EXAMPLE,
+    holds_for_descent=True,
 )
 
 
@@ -137,6 +138,7 @@ REMARK_2 = Theorem(
     plan=_zeroed_plan,
     setting=SETTING,
     example=EXAMPLE,
+    holds_for_descent=True,
 )
 
 

@@ -183,4 +183,5 @@ OUTPUT_SUMS = Theorem(
     example=EXAMPLE,
     source=Source.RELUFLOW,
     takes_classes=True,
+    holds_for_descent=True,
 )
