@@ -152,7 +152,7 @@ def test_the_reading_order_of_a_package_is_that_of_its_imports(package):
 
 
 def test_no_two_classes_share_a_name():
-    """Except `Settings`, of which every figure has its own."""
+    """So that a name in a traceback or a search leads to one class; every figure has its own `Settings`."""
     homes = {}
     for path in (ROOT / "src").rglob("*.py"):
         for name in re.findall(r"^class (\w+)", path.read_text(), flags=re.MULTILINE):
