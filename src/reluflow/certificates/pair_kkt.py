@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 
 from reluflow.arrays import BoolArray, FloatArray, IndexArray
 from reluflow.certificates.backends.active_set_kernel import nonnegative_least_squares
@@ -26,6 +27,9 @@ from reluflow.network.network import Network
 _MOST_INSIDE = 1000  # pairs that may have a multiplier at a time
 _MOST_ROUNDS = 100
 KINK_ROUNDS = 200  # of multipliers and slopes at kinks in turn
+_DOUBTED = 1e-9  # residual from which both are looked for at once,
+_MOST_NUMBERS = 2_000_000  # in a table of at most so many,
+_MOST_SIGNS = 6  # and with so many choices of signs
 _EXPLAINS = 1e-12  # cosine of a gradient with what is left, as a share of the network, that is not rounding
 
 
@@ -183,7 +187,66 @@ def _with_kinks(
         if not moved.residual(found) < before * (1.0 - 1e-6):
             break
         best, gradients = found, moved
+    if gradients.residual(best) > _DOUBTED:
+        found, moved = _jointly(gradients, best, active, kinks, leak)
+        if moved.residual(found) < gradients.residual(best):
+            return found, moved
     return best, gradients
+
+
+def _jointly(
+    gradients: PairGradients, multipliers: FloatArray, active: IndexArray, kinks: BoolArray, leak: float
+) -> tuple[FloatArray, PairGradients]:
+    """Multipliers and slopes at kinks at once, next to some multipliers.
+
+    What the slope eta of neuron j at sample k adds to w_j is mu x_k with mu = eta <f_k, v_j>. While <f_k, v_j> keeps
+    its sign, mu between leak <f_k, v_j> and <f_k, v_j> is linear in mu and the multipliers: nonnegative least squares
+    in these and in the distances of mu from its two ends, which is exact where nothing is left. Where <f_k, v_j> comes
+    to 0 the other sign is tried.
+    """
+    network, X, pairs = gradients.network, gradients.X, gradients.pairs
+    neurons, samples = np.nonzero(kinks)
+    (m, d), K = network.w.shape, network.v.shape[1]
+    size, count = m * (d + K) + K, neurons.size
+    if (size + count) * (active.size + 2 * count) > _MOST_NUMBERS:
+        return multipliers, gradients
+    whole = np.zeros((size + count, active.size + 2 * count))
+    root, u, k_of = np.sqrt(network.weight)[:, None], pairs.directions[active], pairs.samples[active]
+    at_leak = gradients.with_slopes(np.where(kinks, leak, gradients.slopes))
+    levers = network.v @ u.T  # (m, num_active)
+    along_w = (root * levers * at_leak.slopes[:, k_of]).T[:, :, None] * X[k_of][:, None]
+    along_v = (root * at_leak.activated[:, k_of]).T[:, :, None] * u[:, None]
+    whole[: m * d, : active.size] = along_w.reshape(active.size, -1).T
+    whole[m * d : m * (d + K), : active.size] = along_v.reshape(active.size, -1).T
+    whole[m * (d + K) : size, : active.size] = gradients.bias_unit * u.T
+    whole[size:, active.size :] = np.hstack([np.eye(count), np.eye(count)])
+    target = np.concatenate([(root * network.w).ravel(), (root * network.v).ravel(), np.zeros(K + count)])
+    pulled = np.where(k_of == samples[:, None], levers[neurons], 0.0)  # <u, v_j> of the pairs of a kink's sample
+    signs = np.where(pulled @ multipliers[active] < 0.0, -1.0, 1.0)
+    best, best_gradients = multipliers, gradients
+    for _ in range(_MOST_SIGNS):
+        for i, (j, k) in enumerate(zip(neurons, samples, strict=True)):
+            whole[j * d : (j + 1) * d, active.size + i] = root[j] * signs[i] * X[k]
+        whole[size:, : active.size] = -(1.0 - leak) * signs[:, None] * pulled
+        lengths = np.linalg.norm(whole, axis=0)
+        lengths[lengths == 0.0] = 1.0
+        try:
+            found = nnls(whole / lengths, target)[0] / lengths
+        except RuntimeError:  # it does not come to an end
+            break
+        moved = np.zeros_like(multipliers)
+        moved[active] = found[: active.size]
+        low, high = np.split(found[active.size :], 2)
+        slopes = gradients.slopes.copy()
+        slopes[neurons, samples] = leak + (1.0 - leak) * low / np.where(low + high > 0.0, low + high, 1.0)
+        there = gradients.with_slopes(slopes)
+        if there.residual(moved) < best_gradients.residual(best):
+            best, best_gradients = moved, there
+        is_at_zero = low + high <= _DOUBTED * np.max(found, initial=0.0)
+        if best_gradients.residual(best) <= _DOUBTED or not is_at_zero.any():
+            break
+        signs = np.where(is_at_zero, -signs, signs)
+    return best, best_gradients
 
 
 def _slopes_at_kinks(gradients: PairGradients, multipliers: FloatArray, kinks: BoolArray, leak: float) -> FloatArray:

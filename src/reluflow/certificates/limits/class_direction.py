@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IndexArray
 from reluflow.certificates.limits.class_traps import is_trapped
+from reluflow.certificates.limits.nearest_direction import IS_KKT
 from reluflow.certificates.limits.pattern_newton import Bundles, solve_in_patterns
 from reluflow.certificates.pair_gradients import Pairs, UnitNetwork
 from reluflow.certificates.pair_kkt import PairKKT, pair_kkt
@@ -91,7 +93,7 @@ def nearest_class_direction(network: Network, problem: TrainingProblem) -> Class
     bundles = _bundles(unit, group)
     firsts = [int(np.flatnonzero(group == g)[0]) for g in range(len(bundles))]
     start = _Start(bundles, slopes[firsts], kinks[firsts], network.leak)
-    tried = set[bytes]()
+    best, tried = None, set[bytes]()
     log_square = 2.0 * network.log_scale + np.log(network.replace(log_scale=0.0).squared_norm())
     smallest = float(np.exp(min(np.log(np.min(margins)) + log_square, np.log(RESCALED_MARGIN))))
     for lead in _LEADS:
@@ -101,14 +103,15 @@ def nearest_class_direction(network: Network, problem: TrainingProblem) -> Class
         if not active.size or active.tobytes() in tried:
             continue
         tried.add(active.tobytes())
-        found = _settled(start, dataset, active)
-        if found is not None:
+        for found in _candidates(start, dataset, active):
             solved = _shared_out(last, unit, group, found)
             kkt = pair_kkt(solved, dataset, active_rtol=1e-6, kink_rtol=_ON_BOUNDARY)
-            return ClassDirection(
-                last, solved, kkt, is_only=is_trapped(network, dataset) and not problem.moves_output_bias
-            )
-    return None
+            if best is None or kkt.residual < best.kkt.residual:
+                is_only = is_trapped(network, dataset) and not problem.moves_output_bias
+                best = ClassDirection(last, solved, kkt, is_only)
+            if kkt.residual <= IS_KKT:
+                return best
+    return best
 
 
 class _Start(NamedTuple):
@@ -120,8 +123,8 @@ class _Start(NamedTuple):
     leak: float
 
 
-def _settled(start: _Start, dataset: Dataset, active: IndexArray) -> Bundles | None:
-    """The KKT direction near the start whose bundles are where their slopes say.
+def _candidates(start: _Start, dataset: Dataset, active: IndexArray) -> Iterator[Bundles]:
+    """Directions near the start that meet the KKT conditions in patterns in which their bundles are.
 
     Bundles that would cross a boundary are let across; where they would come back they are put on it. One that stands
     on a boundary and would be pushed off it, by a slope outside [leak, 1], is let go to that side.
@@ -133,21 +136,27 @@ def _settled(start: _Start, dataset: Dataset, active: IndexArray) -> Bundles | N
         w, v = here[:, : dataset.d], here[:, dataset.d :]
         found = solve_in_patterns(Bundles.with_kinks(w, v, slopes, kinks, X), dataset, active)
         if found is None:
-            return None
+            return
         bundles, forces = found
         sides = np.where(slopes == 1.0, 1.0, -1.0)
         cosines = sides * (bundles.w @ X.T) / (row_norms(bundles.w)[:, None] * lengths + 1e-300)
-        is_across = (cosines < -_ON_BOUNDARY) & ~kinks
+        is_across = (cosines < -_ON_BOUNDARY) & ~kinks & ~_is_light(bundles)[:, None]
         if is_across.any():
             kinks |= is_across & has_crossed
             slopes = np.where(is_across & ~has_crossed, 1.0 + leak - slopes, slopes)
             has_crossed |= is_across
             continue
+        yield bundles
         g, k, slope = _farthest_slope(bundles, forces, X, kinks, leak)
         if g < 0:
-            return bundles
+            return
         kinks[g, k], slopes[g, k] = False, slope
-    return None
+
+
+def _is_light(bundles: Bundles) -> BoolArray:
+    """Which bundles are 0 up to rounding, so that their patterns mean nothing."""
+    sizes = np.hypot(row_norms(bundles.w), row_norms(bundles.v))
+    return np.asarray(sizes <= _LIGHT * np.max(sizes))
 
 
 def _farthest_slope(
@@ -155,7 +164,7 @@ def _farthest_slope(
 ) -> tuple[int, int, float]:
     """The bundle and sample whose slope is farthest outside [leak, 1], and the end it is beyond; -1 without one."""
     worst, found = _SLOPE_ATOL, (-1, -1, 0.0)
-    for g in np.flatnonzero(kinks.any(axis=1)):
+    for g in np.flatnonzero(kinks.any(axis=1) & ~_is_light(bundles)):
         on = np.flatnonzero(kinks[g])
         pulls = forces @ bundles.v[g]
         rest = bundles.w[g] - (bundles.slopes[g] * pulls) @ X
@@ -174,7 +183,8 @@ def _bundled(unit: UnitNetwork, slopes: FloatArray, kinks: BoolArray) -> IndexAr
     group = np.full(len(unit.w), -1, dtype=np.intp)
     names: dict[bytes, list[int]] = {}
     for j in range(len(unit.w)):
-        names.setdefault(slopes[j].tobytes() + kinks[j].tobytes(), []).append(j)
+        off = np.where(kinks[j], 0.0, slopes[j])  # on a boundary the sign of the product is rounding
+        names.setdefault(off.tobytes() + kinks[j].tobytes(), []).append(j)
     count = 0
     for members in names.values():
         rows = np.sqrt(unit.weight[members])[:, None] * np.hstack([unit.w[members], unit.v[members]])

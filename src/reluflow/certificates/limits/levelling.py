@@ -13,11 +13,19 @@ from reluflow.certificates.limits.certified_limit import LimitIdentified
 from reluflow.certificates.stationarity import stationarity
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AbstractStoppingRule, Check, FirstOf, Stationary, is_acted_on
+from reluflow.dynamics.stopping import (
+    AbstractStoppingRule,
+    Check,
+    DirectionConverged,
+    FirstOf,
+    Stationary,
+    is_acted_on,
+)
 from reluflow.dynamics.train import default_rule
 from reluflow.dynamics.trajectory import Outcome
 
 _WORTH_ASKING = 10.0  # times what may be left of the fall, by the gradient alone
+_TELLS_APART = 1e4  # margin at which pairs that lead by 1e-3 of it have no force; before, they hide the limit
 _ASK_AGAIN = 0.3  # when less than this share of what was left then is left
 
 
@@ -45,8 +53,9 @@ def end_of_training(problem: TrainingProblem) -> AbstractStoppingRule:
     if not problem.loss.is_classification or not problem.moves_freely:
         return default_rule(problem)
     if not problem.has_single_output:
-        rule = default_rule(problem)
-        return rule if problem.moves_output_bias else FirstOf((LimitIdentified(), rule))
+        if problem.moves_output_bias:
+            return default_rule(problem)
+        return FirstOf((LimitIdentified(), DirectionConverged(margin=_TELLS_APART), Stationary()))
     return FirstOf((LimitIdentified(), LevelledOff(), Stationary()))
 
 

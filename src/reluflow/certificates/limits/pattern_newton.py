@@ -11,10 +11,12 @@ multiplier are dropped, pairs that are violated are taken in, one at a time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import lstsq
+from scipy.optimize import least_squares, nnls
 
 from reluflow.arrays import BoolArray, FloatArray, IndexArray
 from reluflow.certificates.pair_gradients import Pairs
@@ -23,11 +25,16 @@ from reluflow.geometry.boundary.walls import orthonormal_rows
 
 _MOST_STEPS = 20  # of Newton's method with one set of pairs
 _MOST_CHANGES = 30  # of that set
-_SOLVED = 1e-13  # residual relative to the norm
+_SOLVED = 1e-13  # residual relative to the norm,
+_ROUNDED = 1e3  # times which it may be where it falls no further
 _HALVINGS = 8
 _SYMMETRY = 1e-6  # singular values below this share of the largest are exchanges between bundles, which change nothing
 _VIOLATED = 1e-10  # relative to the margin 1
 _MOST_UNKNOWNS = 3_000  # beyond that a step takes seconds
+_DAMPED_WORK = 1e9  # of the damped method: steps times unknowns^3, which takes seconds
+_MOST_DAMPED_STEPS = 400
+_EPSILON = float(np.finfo(np.float64).eps)
+_NEAR = 1e-2  # residual relative to the norm from which that is tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,33 +90,95 @@ def solve_in_patterns(bundles: Bundles, dataset: Dataset, active: IndexArray) ->
     smallest = float(np.min(bundles.margins(X, pairs)))
     if not smallest > 0.0:
         return None
-    here = bundles.moved(bundles.w / np.sqrt(smallest), bundles.v / np.sqrt(smallest))
-    chosen, seen = set(active.tolist()), set[frozenset[int]]()
+    start = bundles.moved(bundles.w / np.sqrt(smallest), bundles.v / np.sqrt(smallest))
+    leads = start.margins(X, pairs)
+    by_lead = _with_pairs(start, dataset, active, lambda which, _: int(np.argmax(leads[which])))
+    return by_lead or _with_pairs(start, dataset, active, lambda _, multipliers: int(np.argmin(multipliers)))
+
+
+def _with_pairs(
+    start: Bundles, dataset: Dataset, active: IndexArray, weakest: Callable[[IndexArray, FloatArray], int]
+) -> tuple[Bundles, FloatArray] | None:
+    """The direction from a first guess of the pairs that carry it.
+
+    `weakest` says which pair (its place) is left out where the bundles cannot have all of them at the smallest margin,
+    given the pairs and multipliers that fit them at the start.
+    """
+    X, pairs = dataset.X, Pairs.of(dataset)
+    here, chosen, seen = start, set(active.tolist()), set[frozenset[int]]()
     for _ in range(_MOST_CHANGES):
         if frozenset(chosen) in seen or not chosen:
             return None
         seen.add(frozenset(chosen))
         which = np.array(sorted(chosen), dtype=np.intp)
-        found = _newton(here, X, pairs, which)
+        found = _solved(here, X, pairs, which)
         if found is None:
-            return None
+            first = _first_multipliers(here, X, pairs.samples[which], pairs.directions[which])
+            chosen.discard(int(which[weakest(which, first)]))
+            continue
         here, multipliers = found
         margins = here.margins(X, pairs)
         worst = int(np.argmin(margins))
         if margins[worst] < 1.0 - _VIOLATED and worst not in chosen:
             chosen.add(worst)
-        elif np.min(multipliers) < -_VIOLATED * np.max(np.abs(multipliers)):
-            chosen.discard(int(which[int(np.argmin(multipliers))]))
-        else:
-            directions = multipliers[:, None] * pairs.directions[which]
-            forces = np.zeros((dataset.n, directions.shape[1]))
-            np.add.at(forces, pairs.samples[which], directions)
-            return here, forces
+            continue
+        if np.min(multipliers) < -_VIOLATED * np.max(np.abs(multipliers)):
+            others = _nonnegative_multipliers(here, X, pairs.samples[which], pairs.directions[which])
+            if others is None:
+                chosen.discard(int(which[int(np.argmin(multipliers))]))
+                continue
+            multipliers = others
+        return here, pairs.forces(_spread(multipliers, which, len(margins)), dataset.n)
     return None
 
 
+def _spread(values: FloatArray, places: IndexArray, number: int) -> FloatArray:
+    """An array of zeros with some values at their places."""
+    whole = np.zeros(number)
+    whole[places] = values
+    return whole
+
+
+def _solved(start: Bundles, X: FloatArray, pairs: Pairs, which: IndexArray) -> tuple[Bundles, FloatArray] | None:
+    """Solve the equations of some pairs; the bundles and the multipliers, or None.
+
+    Where bundles of several patterns have nearly the same direction, exchanges between them change next to nothing, and
+    what Newton's method takes for an exchange is a matter of rounding. The damped method needs no such decision.
+    """
+    found = _newton(start, X, pairs, which)
+    return _damped(start, X, pairs, which) if found is None else found
+
+
+def _damped(start: Bundles, X: FloatArray, pairs: Pairs, which: IndexArray) -> tuple[Bundles, FloatArray] | None:
+    """The same by the method of Levenberg and Marquardt."""
+    samples, directions = pairs.samples[which], pairs.directions[which]
+    ends = [start.w.size, start.w.size + start.v.size]
+    num_unknowns = ends[1] + which.size
+    steps = min(_MOST_DAMPED_STEPS, int(_DAMPED_WORK / num_unknowns**3))
+
+    def parts(point: FloatArray) -> tuple[Bundles, FloatArray]:
+        w, v, multipliers = np.split(point, ends)
+        return start.moved(w.reshape(start.w.shape), v.reshape(start.v.shape)), multipliers
+
+    def equations(point: FloatArray) -> FloatArray:
+        return _equations(*parts(point), X, samples, directions)
+
+    def jacobian(point: FloatArray) -> FloatArray:
+        return _jacobian(*parts(point), X, samples, directions)
+
+    first = np.concatenate([start.w.ravel(), start.v.ravel(), _first_multipliers(start, X, samples, directions)])
+    if steps < 1 or np.linalg.norm(equations(first)) > _NEAR * (1.0 + float(np.linalg.norm(start.w))):
+        return None
+    found = least_squares(
+        equations, first, jacobian, method="lm", xtol=_EPSILON, ftol=_EPSILON, gtol=_EPSILON, max_nfev=steps
+    )
+    here, multipliers = parts(found.x)
+    is_solved = np.linalg.norm(found.fun) <= _ROUNDED * _SOLVED * (1.0 + float(np.linalg.norm(here.w)))
+    return (here, multipliers) if is_solved else None
+
+
 def _newton(start: Bundles, X: FloatArray, pairs: Pairs, which: IndexArray) -> tuple[Bundles, FloatArray] | None:
-    """Solve the equations of some pairs; the bundles and the multipliers, or None."""
+    """Newton's method with the strong modes alone."""
     samples, directions = pairs.samples[which], pairs.directions[which]
     here = start
     multipliers = _first_multipliers(here, X, samples, directions)
@@ -132,7 +201,7 @@ def _newton(start: Bundles, X: FloatArray, pairs: Pairs, which: IndexArray) -> t
                 break
             part *= 0.5
         else:
-            is_rounding = size <= 1e3 * _SOLVED * (1.0 + float(np.linalg.norm(here.w)))
+            is_rounding = size <= _ROUNDED * _SOLVED * (1.0 + float(np.linalg.norm(here.w)))
             return (here, multipliers) if is_rounding else None
         here, multipliers, residual = there, moved, left
     return None
@@ -152,6 +221,15 @@ def _gradients(here: Bundles, X: FloatArray, samples: IndexArray, directions: Fl
 def _first_multipliers(here: Bundles, X: FloatArray, samples: IndexArray, directions: FloatArray) -> FloatArray:
     theta = np.concatenate([here.w.ravel(), here.v.ravel()])
     return np.asarray(np.linalg.lstsq(_gradients(here, X, samples, directions).T, theta, rcond=1e-12)[0])
+
+
+def _nonnegative_multipliers(
+    here: Bundles, X: FloatArray, samples: IndexArray, directions: FloatArray
+) -> FloatArray | None:
+    """Others at a solution whose gradients are dependent, none of them negative; None where there are none."""
+    theta = np.concatenate([here.w.ravel(), here.v.ravel()])
+    multipliers, left = nnls(_gradients(here, X, samples, directions).T, theta)
+    return np.asarray(multipliers) if left <= _ROUNDED * _SOLVED * (1.0 + float(np.linalg.norm(here.w))) else None
 
 
 def _equations(
