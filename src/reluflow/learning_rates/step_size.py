@@ -278,7 +278,9 @@ def step_size(
     runs: list[FollowedRate] = []
     for at, lr in enumerate(chosen):
         tell(0.3 + 0.4 * at / len(chosen), f"learning rate {lr:.3g}")
-        share = (0.8 if len(chosen) > 3 else 0.95) * allowed.left / (len(chosen) - at)  # so that one slow rate leaves time for the others
+        share = (
+            (0.8 if len(chosen) > 3 else 0.95) * allowed.left / (len(chosen) - at)
+        )  # so that one slow rate leaves time for the others
         runs.append(follow_rate(reference, DescentRule(lr), outputs, max_seconds=max(share, 0.2)))
         if allowed.is_spent:
             break
