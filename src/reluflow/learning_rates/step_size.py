@@ -122,8 +122,8 @@ class StepSize(RowsToFrame):
         flow = self.reference.trajectory
         clock = f"t = {flow.time:.4g}" if np.isfinite(flow.time) else f"log t = {flow.log_time:.4g}"
         words = (
-            f"The flow was not at its end when its share of the time was spent ({clock}, loss {flow.loss:.4g}), so that "
-            "limits are not compared."
+            f"The flow was not at its end when its share of the time was spent ({clock}, loss {flow.loss:.4g}), so "
+            "that limits are not compared."
         )
         near = min(self.runs, key=lambda run: run.largest_distance, default=None)
         if near is not None and np.isfinite(near.largest_distance) and len(near.times):
@@ -278,9 +278,8 @@ def step_size(
     runs: list[FollowedRate] = []
     for at, lr in enumerate(chosen):
         tell(0.3 + 0.4 * at / len(chosen), f"learning rate {lr:.3g}")
-        share = (
-            (0.8 if len(chosen) > 3 else 0.95) * allowed.left / (len(chosen) - at)
-        )  # so that one slow rate leaves time for the others
+        rest = 0.8 if len(chosen) > 3 else 0.95
+        share = rest * allowed.left / (len(chosen) - at)  # so that one slow rate leaves time for the others
         runs.append(follow_rate(reference, DescentRule(lr), outputs, max_seconds=max(share, 0.2)))
         if allowed.is_spent:
             break
