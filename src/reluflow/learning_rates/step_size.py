@@ -124,8 +124,8 @@ class StepSize(RowsToFrame):
         flow = self.reference.trajectory
         clock = f"t = {flow.time:.4g}" if np.isfinite(flow.time) else f"log t = {flow.log_time:.4g}"
         words = (
-            f"The flow was not at its end when its share of the time was spent ({clock}, loss {flow.loss:.4g}), so that "
-            "limits are not compared."
+            f"The flow was not at its end when its share of the time was spent ({clock}, loss {flow.loss:.4g}), so "
+            "that limits are not compared."
         )
         near = min(self.runs, key=lambda run: run.largest_distance, default=None)
         if near is not None and np.isfinite(near.largest_distance) and len(near.times):
