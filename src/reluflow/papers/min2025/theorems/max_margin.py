@@ -41,7 +41,7 @@ def late_plan(evidence: Evidence) -> FlowPlan:
 
 def late(evidence: Evidence) -> list[Snapshot]:
     """The snapshots after log t = 1."""
-    return [s for s in evidence.run.snapshots if s.time > np.e]
+    return [s for s in evidence.run.snapshots if s.log_time > 1.0]
 
 
 def extrapolated(snapshots: list[Snapshot], values: list[FloatArray], powers: tuple[float, ...]) -> FloatArray:
