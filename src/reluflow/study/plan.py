@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.interruption import interrupt_between_steps
 from reluflow.network.network import Network
+from reluflow.study.allowed import Allowed
 from reluflow.study.cut_parts import CutPart, parts_cut_in
 from reluflow.study.descent_rates import compare_with_descent, is_comparable
 from reluflow.study.flow_summary import FlowInterrupted, follow_flow
@@ -64,14 +65,6 @@ _WORDS = {  # task: what it does, and what is not known without it
     "advice": ("finding the theorems' scales", "Scales"),
 }
 _COSTS = {"flow": 5.0}  # of a task, in units of the others, until it is known
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """What a study may cost: steps of a run, and seconds in all; None leaves the first to the size of the problem."""
-
-    max_steps: float | None = None
-    max_seconds: float | None = None
 
 
 class RunningStudy:
@@ -296,7 +289,9 @@ class RunningStudy:
             self.take(self._taken.popleft())
         names = self._workers.unfinished
         limit = "the interruption" if hurry else f"{self._allowed.max_seconds:g} s in all"
-        for finished in self._workers.stop(STOP_SECONDS if hurry else self._longest_wait, hurry=hurry):
+        # the seconds of the first run are of processor time, of which a busy machine gives a part
+        longest = LONGEST_WAIT * FLOW_SHARE * (self._allowed.max_seconds or 0.0) + LATE_SECONDS
+        for finished in self._workers.stop(STOP_SECONDS if hurry else longest, hurry=hurry):
             self.take(finished)
             names.remove(finished.name)
             if not finished.is_whole:
@@ -307,14 +302,6 @@ class RunningStudy:
         if names:
             self._open.append(f"Not finished {when}: {_listed(names, self._theorems)}.")
             self._cuts += [CutPart(part, limit, "not finished") for part in _parts(names, self._theorems)]
-
-    @property
-    def _longest_wait(self) -> float:
-        """Seconds by the clock after which the first run has ended, and been certified, on any machine.
-
-        Its own seconds are of processor time, of which a busy machine gives a part.
-        """
-        return LONGEST_WAIT * FLOW_SHARE * (self._allowed.max_seconds or 0.0) + LATE_SECONDS
 
     @property
     def share(self) -> float:

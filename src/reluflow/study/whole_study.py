@@ -231,7 +231,8 @@ def study(
     >>> print(found.verdict()[1][:58])
     On the samples it equals the least-squares linear function
     """
-    from reluflow.study.plan import Allowed, RunningStudy
+    from reluflow.study.allowed import Allowed
+    from reluflow.study.plan import RunningStudy
 
     Allowance(
         np.inf if max_seconds is None else max_seconds, np.inf if max_steps is None else max_steps

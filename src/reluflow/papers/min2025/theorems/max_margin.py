@@ -46,9 +46,8 @@ def late_plan(evidence: Evidence) -> FlowPlan:
 
 def late(evidence: Evidence) -> list[Snapshot]:
     """The snapshots after log t = 1, and after a thirteenth of the last log t."""
-    last = max((s.time for s in evidence.run.snapshots if s.time > 1.0), default=1.0)
-    least = max(1.0, float(np.log(last)) / 13.0)
-    return [s for s in evidence.run.snapshots if s.time > 0.0 and np.log(s.time) > least]
+    last = max((s.log_time for s in evidence.run.snapshots), default=1.0)
+    return [s for s in evidence.run.snapshots if s.log_time > max(1.0, last / 13.0)]
 
 
 def extrapolated(snapshots: list[Snapshot], values: list[FloatArray], powers: tuple[float, ...]) -> FloatArray:
