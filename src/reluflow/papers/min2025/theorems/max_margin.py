@@ -6,6 +6,7 @@ extrapolated to log t = infinity, and the limit itself is held against the KKT c
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +42,7 @@ def late_plan(evidence: Evidence) -> FlowPlan:
 
 def late(evidence: Evidence) -> list[Snapshot]:
     """The snapshots after log t = 1."""
-    return [s for s in evidence.run.snapshots if s.time > np.e]
+    return [s for s in evidence.run.snapshots if s.time > math.e]
 
 
 def extrapolated(snapshots: list[Snapshot], values: list[FloatArray], powers: tuple[float, ...]) -> FloatArray:
