@@ -3,8 +3,9 @@
 On a bounded stretch of time descent is the flow up to a term of the order of the step size, where the flow is unique.
 So a result of the flow that concludes inequalities holds for descent up to such a term. How large it is depends on the
 data and is measured: the same descent is run at the step size asked for, at a half and at a quarter of it, and a bound
-that is missed must be missed by a share that shrinks with every halving. What does not shrink is undecided: descent
-refutes no result of the flow.
+that is missed must be missed by less with every halving, and in proportion over both: where a step falls beside a
+kink of the flow changes the error of each rate a little. What does not shrink so is undecided: descent refutes no
+result of the flow.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from reluflow.theory.theorem import FLOW_HYPOTHESIS, kind_of
 from reluflow.theory.verdict import JudgedHypothesis, MeasuredConclusion, Verdict
 
 _HALVINGS = (1, 2, 4)
-_SHRINKS = 1.5  # by which a miss of order 1 in the step size falls at least when it is halved; in the limit by 2
+_SHRINKS = 1.5  # by which a miss of order 1 in the step size falls per halving, on average at least; in the limit by 2
 
 
 def judged_for_descent(
@@ -68,10 +69,11 @@ def _over_rates(parts: tuple[MeasuredConclusion, ...], lr: float) -> MeasuredCon
     misses = [_miss(c) for c in parts]
     told = ", ".join(f"{miss:.3g}" for miss in misses)
     where = f"{first.detail}; missed by {told} at step size {lr:g}, a half and a quarter of it"
-    if all(later <= earlier / _SHRINKS for earlier, later in pairwise(misses)):
+    in_proportion = math.isfinite(misses[0]) and misses[-1] <= misses[0] / _SHRINKS ** (len(misses) - 1)
+    if in_proportion and all(later <= earlier for earlier, later in pairwise(misses)):
         factor = max(miss * k / lr for miss, k in zip(misses, _HALVINGS, strict=True))
         return replace(first, holds=True, detail=f"{where}, at most {factor:.3g} times the step size")
-    return replace(first, holds=None, detail=f"{where}, which does not shrink with it")
+    return replace(first, holds=None, detail=f"{where}, which does not shrink in proportion")
 
 
 def _miss(conclusion: MeasuredConclusion) -> float:

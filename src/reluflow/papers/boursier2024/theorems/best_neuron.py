@@ -9,7 +9,6 @@ from scipy.optimize import linprog
 
 from reluflow.arrays import FloatArray
 from reluflow.papers.boursier2024.paper import EXAMPLE, PHASES_SETTING
-from reluflow.papers.boursier2024.theorems.limit_point import LIMIT_ATOL, at_the_limit
 from reluflow.papers.boursier2024.theorems.phase_parameters import PHASE_PARAMETERS
 from reluflow.papers.boursier2024.theorems.spurious_constants import loss_of_the_line
 from reluflow.papers.boursier2024.theorems.spurious_hypotheses import (
@@ -19,6 +18,7 @@ from reluflow.papers.boursier2024.theorems.spurious_hypotheses import (
     scale_factor,
     settled_plan,
 )
+from reluflow.papers.boursier2024.theorems.spurious_limit import LIMIT_ATOL, at_the_limit
 from reluflow.theory.comparison import Comparison, Undecided, at_most
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.measures import Quantities
