@@ -44,11 +44,11 @@ def playing_page(name: str) -> str:
     """The page of a run, self-contained; a site that is served again and again computes it once."""
     from reluflow.certificates.limits.certified_limit import certified_limit
     from reluflow.lab.saved_page import page_of
-    from reluflow.lab.scenes import Scene, scenes
+    from reluflow.lab.scenes import TourScene, scenes
 
     run = next((scene for scene in scenes() if scene.name == name), None)
     if run is None:
-        run = Scene(name=name, title=TITLES[name], paper="", words="", act="", run=RUNS[name])
+        run = TourScene(name=name, title=TITLES[name], paper="", words="", act="", run=RUNS[name])
     trajectory = run.trajectory()
     return page_of(trajectory, title=run.title, limit=certified_limit(trajectory))
 

@@ -227,7 +227,8 @@ def _laboratory_command(data: Dataset) -> str:
         check_size(data.n, data.d, 1, data.num_outputs)
     except InvalidInputError:
         return ""
-    context, known, words = click.get_current_context(), {parameter.name for parameter in laboratory.params}, []
+    context, known = click.get_current_context(), {parameter.name for parameter in laboratory.params}
+    words: list[str] = []
     for parameter in context.command.params:
         name = parameter.name or ""
         if name not in known or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:

@@ -17,7 +17,7 @@ FIRST = "what-you-see"  # it explains the picture, and stands last in the file
 
 
 @dataclass(frozen=True)
-class Scene:
+class TourScene:
     """A run that shows one thing, what it shows, and what to try on it."""
 
     name: str
@@ -42,8 +42,8 @@ class Scene:
 
 
 @cache
-def scenes() -> tuple[Scene, ...]:
+def scenes() -> tuple[TourScene, ...]:
     """All scenes in the order of the tour."""
     text = page_text("scenes.js").partition("export const SCENES = ")[2].rstrip().removesuffix(";")
-    found = [Scene(**{key: value for key, value in row.items() if key != "view"}) for row in json.loads(text)]
+    found = [TourScene(**{key: value for key, value in row.items() if key != "view"}) for row in json.loads(text)]
     return tuple(sorted(found, key=lambda scene: scene.name != FIRST))

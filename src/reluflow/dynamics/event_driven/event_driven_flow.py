@@ -39,11 +39,11 @@ class EventDrivenFlow(AbstractFlow):
 
     Between boundaries all neurons of one activation pattern are carried by one linear map, integrated to order eight
     with adaptive steps. So the cost of a step does not depend on the width; and the map is kept one that preserves
-    $a_j^2 - |w_j|^2$, as the flow does, to rounding (a Lorentz transformation). Boundary crossings are roots of the step's dense
-    polynomial, isolated through its Bernstein coefficients, so that none is missed; what happens there is decided from
-    the state: refraction, sliding (the minimum-norm element of the Clarke subdifferential), death, or a ridge. While
-    the outputs are too small to bend the forces, closed-form boosts replace the steps, so that any scale takes the
-    same effort.
+    $a_j^2 - |w_j|^2$, as the flow does, to rounding (a Lorentz transformation). Boundary crossings are roots of the
+    step's dense polynomial, isolated through its Bernstein coefficients, so that none is missed; what happens there is
+    decided from the state: refraction, sliding (the minimum-norm element of the Clarke subdifferential), death, or
+    a ridge. While the outputs are too small to bend the forces, closed-form boosts replace the steps, so that any scale
+    takes the same effort.
 
     Parameters
     ----------
