@@ -18,9 +18,17 @@ from reluflow.bernstein_kernels import (
 from reluflow.data import Dataset
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons, invariants_of
 from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
-from reluflow.dynamics.event_driven.step_kernels import attempt_step, columns_at, dense_polynomial, restore_frame
+from reluflow.dynamics.event_driven.step_kernels import (
+    attempt_step,
+    columns_at,
+    dense_polynomial,
+    have_drifted,
+    restore_frame,
+    restore_invariants,
+    take_step,
+)
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.shared.flow_kernels import group_forces, outputs_of, relative_forces, velocity
+from reluflow.dynamics.shared.flow_kernels import group_forces, outputs_of, reading_of, relative_forces, velocity
 from reluflow.dynamics.shared.stationary_limit import boosted
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
@@ -196,3 +204,57 @@ def test_a_first_step_that_overflows_is_refused():
     run = train(TrainingProblem(load("three-points"), SquareLoss(), Network(w, a)), EventDrivenFlow())
     assert run.outcome.code == "stationary"
     assert run.loss == pytest.approx(0.0875214, abs=1e-6)
+
+
+def test_a_taken_step_is_attempted_restored_and_ends_with_its_slope(small):
+    """Each was a call of its own, which cost more than what it computed; the same bits."""
+    neurons, columns, layout = small[1:]
+    _, log_rate = relative_forces(outputs_of(columns, layout), layout)
+    slopes, rates, end = np.zeros((16, *columns.shape)), np.ones(16), np.empty_like(columns)
+    velocity(columns, layout, log_rate, slopes[0])
+    error, elapsed = attempt_step(columns, slopes, rates, 0.05, log_rate, layout, end)
+    restore_invariants(end, layout, neurons.column_invariants)
+    rates[12], log_rate_end = velocity(end, layout, log_rate, slopes[12])
+    again, other_rates, other_end = np.zeros_like(slopes), np.ones(16), np.empty_like(columns)
+    again[0] = slopes[0]
+    taken_step = take_step(
+        columns, again, other_rates, 0.05, log_rate, layout, other_end, neurons.column_invariants, 1.0
+    )
+    assert taken_step == (error, elapsed, log_rate_end)
+    np.testing.assert_array_equal(other_end, end)
+    np.testing.assert_array_equal(again, slopes)
+    np.testing.assert_array_equal(other_rates, rates)
+
+
+def test_a_step_out_of_the_range_of_a_double_has_an_infinite_error(small):
+    neurons, columns, layout = small[1:]
+    _, log_rate = relative_forces(outputs_of(columns, layout), layout)
+    slopes = np.zeros((16, *columns.shape))
+    velocity(columns, layout, log_rate, slopes[0])
+    end = np.empty_like(columns)
+    assert take_step(columns, slopes, np.ones(16), 1e160, log_rate, layout, end, neurons.column_invariants, 1.0)[0] == (
+        np.inf
+    )
+
+
+def test_what_is_read_off_a_state_is_its_outputs_pulls_and_gradient(small):
+    problem, neurons, columns, layout = small
+    outputs, pulls, square, along, size = reading_of(columns, layout)
+    np.testing.assert_array_equal(outputs, outputs_of(columns, layout))
+    forces, _ = relative_forces(outputs, layout)
+    np.testing.assert_array_equal(pulls, group_forces(forces, layout))
+    order, network = neurons.column_neurons, problem.network
+    w, a, weight = network.w[order], network.a[order], network.weight[order]
+    pull = pulls[neurons.group[order]]
+    towards = np.sum(w * pull, axis=1)
+    assert square == pytest.approx(weight @ (towards**2 + a**2 * np.sum(pull**2, axis=1)), rel=1e-12)
+    assert along == pytest.approx(2.0 * weight @ (a * towards), rel=1e-12)
+    assert size == pytest.approx(weight @ (np.sum(w**2, axis=1) + a**2), rel=1e-12)
+
+
+def test_columns_have_drifted_when_a_neuron_has_left_norm_one_or_a_propagator_has_grown():
+    neuron, frame = np.array([0]), np.array([-1])
+    assert not have_drifted(np.array([[0.8, 0.6]]), neuron)
+    assert have_drifted(np.array([[1.0, 1.0]]), neuron)
+    assert not have_drifted(np.array([[5.0, 5.0]]), frame)
+    assert have_drifted(np.array([[6.0, 6.0]]), frame)

@@ -14,6 +14,8 @@ from reluflow.dynamics.collocation.tuning import DEPENDENT_SINGULAR_VALUE
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import Walls
 
+_MOST_NUMBERS = 1 << 27  # of F that are made at once, 1 GiB
+
 
 class OutputsKernel:
     """dh_kc/dt per unit force on output e of sample l, for neurons z = (w, v) with given masses.
@@ -84,7 +86,12 @@ class OutputsKernel:
     def rows(self, forces: IntArray) -> FloatArray:
         """K for some of the forces and all, shape (len(forces), n K)."""
         every = np.arange(len(self._X) * self._v.shape[1])
-        return np.asarray(self.factors(forces) @ self.factors(every).T)
+        active = self.factors(forces)
+        at_once = max(1, _MOST_NUMBERS // max(1, self.num_factors))  # F of 30,912 images in five classes is 45 GiB
+        if len(every) <= at_once:
+            return np.asarray(active @ self.factors(every).T)
+        parts = [every[first : first + at_once] for first in range(0, len(every), at_once)]
+        return np.hstack([active @ self.factors(part).T for part in parts])
 
     def diagonal(self) -> FloatArray:
         """K for every force and itself, shape (n K,)."""

@@ -199,12 +199,20 @@ class FlowRun(AbstractRun):
     def _finish_with_events(self, step: Step, time_left: float, limit: float) -> None:
         """Find the events of the step, cut it at the first one that matters, move there and act."""
         state, neurons = self._state, self._state.neurons
-        dense, clock, *found = events_of_columns(
-            *(state.columns, step.end, state.slopes, state.rates),
-            *(step.length, step.elapsed, state.log_rate, state.layout, neurons.column_watch, neurons.column_neurons),
+        dense, clock, crossers, walls, thetas = events_of_columns(
+            state.columns,
+            step.end,
+            state.slopes,
+            state.rates,
+            step.length,
+            step.elapsed,
+            state.log_rate,
+            state.layout,
+            neurons.column_watch,
+            neurons.column_neurons,
         )
         self.force_evaluations += 3
-        arrivals = Arrivals(*found)
+        arrivals = Arrivals(crossers, walls, thetas)
         slide_exit = state.slides.first_exit(dense)
         self.force_evaluations += state.slides.take_evaluations()
         stop = min(float(arrivals.thetas.min(initial=1.0)), slide_exit.theta)

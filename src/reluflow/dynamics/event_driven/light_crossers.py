@@ -71,7 +71,7 @@ class LightCrossers:
             due = thetas <= stop + 1e-15
             return stop, Arrivals(crossers[due], walls[due], thetas[due]), is_cut
         pulls, jumps = self._pull_polynomials(dense)
-        course = Course(dense, pulls, jumps, ~pulls.any(axis=(1, 2)), neurons.beyond, neurons.upon)
+        course = Course(dense, pulls, jumps, ~np.asarray(pulls.any(axis=(1, 2))), neurons.beyond, neurons.upon)
         arrivals = Arrivals(crossers, walls, thetas)
         stop, at, when, ids, event_walls, event_thetas, codes = carry_until_trouble(
             stop, arrivals, course, layout, members
