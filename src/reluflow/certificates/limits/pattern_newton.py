@@ -31,6 +31,7 @@ _HALVINGS = 8
 _SYMMETRY = 1e-6  # singular values below this share of the largest are exchanges between bundles, which change nothing
 _VIOLATED = 1e-10  # relative to the margin 1
 _MOST_UNKNOWNS = 3_000  # beyond that a step takes seconds
+_FEW_UNKNOWNS = 300  # up to which other pairs are tried where those that seem to carry the direction have no solution
 _DAMPED_WORK = 1e9  # of the damped method: steps times unknowns^3, which takes seconds
 _MOST_DAMPED_STEPS = 400
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -113,6 +114,8 @@ def _with_pairs(
         which = np.array(sorted(chosen), dtype=np.intp)
         found = _solved(here, X, pairs, which)
         if found is None:
+            if here.w.size + here.v.size + which.size > _FEW_UNKNOWNS:
+                return None
             first = _first_multipliers(here, X, pairs.samples[which], pairs.directions[which])
             chosen.discard(int(which[weakest(which, first)]))
             continue
