@@ -184,7 +184,8 @@ def follow_flow(
     try:
         limit = limit_or_undecided(trajectory)
     except KeyboardInterrupt as interrupt:
-        raise FlowInterrupted(told) from interrupt
+        limit = undecided(trajectory, "certifying the end of the run was interrupted.")
+        raise FlowInterrupted(replace(told, limit=limit)) from interrupt
     if descent is not None:
         limit = replace(limit, is_proof=False, reason=f"The run is {descent}. {limit.reason}")
     return replace(told, limit=limit, seconds=time.monotonic() - began)

@@ -391,7 +391,7 @@ FORGERIES: Forgeries = {
     ("lemma13", "driven-back"): Forgery(across_shortened),
     ("sec4.1", "separated"): Forgery(partly_on, also=("own-on", "W")),
     ("sec4.1", "own-on"): Forgery(lambda e: nowhere(e, 12)),
-    ("sec4.1", "foreign-off"): Forgery(lambda e: foreign_on(e, 19), also=("own-on",)),
+    ("sec4.1", "foreign-off"): Forgery(lambda e: foreign_on(e, 19)),
     ("sec4.1", "W"): Forgery(lambda e: inputs_tilted(e, slice(20, None)), also=("shares",)),
     ("sec4.1", "shares"): Forgery(longer_positive),
     ("trap", "own"): Forgery(lambda e: scaled(e, 0.5), also=("foreign",)),

@@ -35,7 +35,7 @@ from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 
 
-class Reading(NamedTuple):
+class StateReading(NamedTuple):
     """What is read off a state at every step, in one call: see `reading_of`."""
 
     outputs: FloatArray
@@ -96,7 +96,7 @@ class FlowState:
     @columns.setter
     def columns(self, columns: FloatArray) -> None:
         self._columns = columns
-        self._reading: Reading | None = None
+        self._reading: StateReading | None = None
 
     @contextmanager
     def changing(self) -> Iterator[GroupedNeurons]:
@@ -151,9 +151,9 @@ class FlowState:
         """h(x_k), shape (n,); the same array until the state changes."""
         return self._read().outputs
 
-    def _read(self) -> Reading:
+    def _read(self) -> StateReading:
         if self._reading is None:
-            self._reading = Reading(*reading_of(self.columns, self.layout))
+            self._reading = StateReading(*reading_of(self.columns, self.layout))
         return self._reading
 
     def group_pulls(self) -> FloatArray:

@@ -237,11 +237,11 @@ export class Plane {
 
   drawMoving(surface, state, ghostState, gates) {
     const colors = this.model.palette;
-    if (!this.model.hidden?.has("neurons")) this.drawAllNeurons(surface, state, ghostState, colors);
+    if (!this.model.hidden?.has("neurons")) this.drawAllNeurons(surface, state, ghostState, gates, colors);
     if (!this.model.hidden?.has("samples")) this.drawWords(surface, colors);
   }
 
-  drawAllNeurons(surface, state, ghostState, colors) {
+  drawAllNeurons(surface, state, ghostState, gates, colors) {
     if (ghostState) this.drawNeurons(surface, ghostState, colors, true);
     for (const j of new Set(gates.map((gate) => gate.neuron))) { // from where the flow has it to where descent has it
       const there = this.neuronPoint(j, ghostState);

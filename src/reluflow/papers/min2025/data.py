@@ -65,6 +65,13 @@ def example_d() -> Dataset:
     return _stacked(_SAMPLES_D, "min2025-d", "four classes, for Theorem 1 of")
 
 
+def example_of_two_classes() -> Dataset:
+    """The first two classes of set A with labels -1 and 1, for the binary case of Sec. 4.1. Ours."""
+    samples, labels = np.vstack(_SAMPLES_A[:2]), np.repeat([-1.0, 1.0], 3)
+    what = "two classes, for the binary case of"
+    return Dataset(samples, labels, name="min2025-two", provenance=f"{what} Min, Zhu & Vidal (2025) [min2025]")
+
+
 def first_counterexample() -> Dataset:
     """CE1: (1, 0) against five copies of (-8, 15)/17 and one (-8, -15)/17, on which Proposition 1 as printed is false.
 
@@ -100,6 +107,14 @@ DATASETS = (
     _min2025("min2025-b", 6, 6, "three classes near the edge of orthogonal separability", example_b),
     _min2025("min2025-c", 6, 4, "three classes that meet the printed data condition", example_c),
     _min2025("min2025-d", 8, 5, "four classes", example_d),
+    _min2025(
+        "min2025-two",
+        6,
+        4,
+        "two classes with labels -1 and 1",
+        example_of_two_classes,
+        settings=SuggestedSettings("logistic", reduction="sum"),
+    ),
     _min2025("min2025-ce1", 7, 2, "where Proposition 1 as printed is false", first_counterexample),
     _min2025("min2025-ce2", 106, 3, "where the sizes of the classes decide", second_counterexample),
 )

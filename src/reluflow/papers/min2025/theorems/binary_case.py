@@ -30,17 +30,24 @@ from reluflow.theory.measures import AtMost, ScaledDownTo
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 
 
+_ROUNDED = 1e-14  # of 1 - cos: a direction this near another one is taken for it
+
+
 def _has_two_classes(evidence: Evidence) -> Comparison:
     """Labels 1 and -1 under one output, and samples of both."""
     if evidence.problem.num_outputs > 1 or not evidence.dataset.is_binary:
         return fails("the data have other labels than 1 and -1, or more than one output")
-    sizes = geometry(evidence).sizes
+    sizes = [int(np.sum(evidence.dataset.y == sign)) for sign in (1.0, -1.0)]
     return judgement(min(sizes) > 0, float(min(sizes)), f"{sizes[0]} positive and {sizes[1]} negative samples")
 
 
 def _groups_start(evidence: Evidence) -> Comparison:
     """Assumption 3: (8) no neuron lies along the other class, (9) some neuron of each sign fires on its class."""
     classes, network = geometry(evidence), evidence.network
+    if min(classes.sizes) == 0 or not np.all(np.any(classes.sums, axis=1)):
+        return fails("a class has no sample, or its samples sum to 0")
+    if not np.all(np.any(network.w, axis=1)):
+        return fails("a neuron has no direction, its input weights are 0")
     directions = network.w / row_norms(network.w)[:, None]
     means = classes.sums / np.linalg.norm(classes.sums, axis=1, keepdims=True)
     margins = []
@@ -48,7 +55,7 @@ def _groups_start(evidence: Evidence) -> Comparison:
         mine = network.a * sign > 0.0
         if not np.any(mine):
             return judgement(False, -1.0, f"no neuron has the sign of class {'+-'[c]}")
-        margins.append(float(np.min(1.0 - directions[mine] @ means[1 - c])))
+        margins.append(float(np.min(1.0 - directions[mine] @ means[1 - c])) - _ROUNDED)
         margins.append(float(np.max((directions[mine] @ classes.X[classes.members[c]].T) / largest_length(evidence))))
     return judgement(min(margins) > 0.0, min(margins), f"least margin {min(margins):.6g}")
 
@@ -65,6 +72,8 @@ def _needed_log_scale(evidence: Evidence) -> float:
     size = m * classes.norms.max() * max(largest_row(evidence), 1.0) ** 2
     force = float(np.max(np.abs(evidence.loss.label_forces(evidence.dataset.y))))
     fastest = force * float(np.max(np.linalg.norm(classes.sums, axis=1)))
+    if _slowest(evidence) == 0.0:
+        return float("-inf")
     grown = 2.0 * evidence.parameter("rounds") * fastest / _slowest(evidence)
     return float(0.5 * (np.log(1e-3 / size) - grown) - 1.0)
 
@@ -161,6 +170,6 @@ SEC_4_1 = Theorem(
     plan=binary_plan,
     log_scale=ScaledDownTo(_needed_log_scale),
     setting=replace(SETTING, loss="logistic", init="sphere", width=8),
-    example="phuong-toy",
+    example="min2025-two",
     erratum="E15: the span assumption of phuong2021, whose theorem is used, is not listed; it is not needed.",
 )
