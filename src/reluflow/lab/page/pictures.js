@@ -35,7 +35,7 @@ export function svgOf(viewer) {
     (/** @type {any} */ pane) => {
       if (isSphere) { sphere.drawOn(pane, state); return; }
       plane.drawStill(pane, model.palette);
-      plane.drawMoving(pane, state, ghost);
+      plane.drawMoving(pane, state, ghost, viewer.differingGates());
     },
     (/** @type {any} */ pane) => viewer.function.draw(viewer.position, ghost ? viewer.ghostPosition() : null, pane),
     (/** @type {any} */ pane) => {
