@@ -50,8 +50,8 @@ def test_labels_that_a_theorem_does_not_speak_of(reluflow):
 
 def test_a_stored_run_is_judged_and_a_forged_one_fails(reluflow, tmp_path):
     true_run, forged_run = tmp_path / "true.nc", tmp_path / "forged.nc"
-    times = ",".join(str(t) for t in np.linspace(0, 20, 5))
-    reluflow("train", "three-points", "--width", 6, "--until", 20, "--times", times, "--save", true_run)
+    times = ",".join(str(t) for t in np.linspace(0, 30, 5))
+    reluflow("train", "three-points", "--width", 6, "--until", 30, "--times", times, "--save", true_run)
     assert reluflow("check", "boursier2024:lemma1", "--run", true_run, "--json").json["verdict"] == "holds"
     import xarray as xr
 
@@ -63,6 +63,25 @@ def test_a_stored_run_is_judged_and_a_forged_one_fails(reluflow, tmp_path):
     result = reluflow("check", "boursier2024:lemma1", "--run", forged_run, "--json")
     assert result.status == 1
     assert result.json["verdict"] == "fails"
+
+
+def test_a_stored_run_that_ends_before_the_times_of_a_result_is_inconclusive(reluflow, tmp_path):
+    """Of a run to t = 1 Theorem 1 of Min et al. was said to fail, for no neuron was aligned by then."""
+    stored = tmp_path / "short.nc"
+    reluflow("train", "min-toy", "--loss", "exponential", "--reduction", "sum", "--width", 8, "--init", "min-balanced",
+             "--scale", "1e-30000", "--until", 1, "--times", "0,0.5,1", "--save", stored)  # fmt: skip
+    result = reluflow("check", "min2024:thm1", "--run", stored, "--json")
+    assert result.status == 0
+    assert result.json["verdict"] == "inconclusive"
+    assert [h["name"] for h in result.json["hypotheses"] if h["holds"] is None] == ["completed"]
+
+
+def test_the_times_of_a_result_can_be_chosen_to_be_those_of_a_stored_run(reluflow, tmp_path):
+    stored = tmp_path / "run.nc"
+    reluflow("train", "three-points", "--width", 6, "--until", 5, "--times", "0,2,5", "--save", stored)
+    words = ("check", "boursier2024:lemma1", "--run", stored, "--json")
+    assert reluflow(*words).json["verdict"] == "inconclusive"
+    assert reluflow(*words, "--set", "until=5").json["verdict"] == "holds"
 
 
 @pytest.mark.parametrize(

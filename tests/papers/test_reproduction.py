@@ -1,6 +1,7 @@
 """One figure that fails does not lose the others; what was made is written and read back."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,14 @@ from reluflow.errors import InvalidInputError, MissingExtraError
 from reluflow.papers.claims_table import claims_markdown
 from reluflow.papers.figure import Size
 from reluflow.papers.registry import load_figure
-from reluflow.papers.reproduction import merged, read_record, reproduce, reproduce_all, write_record
+from reluflow.papers.reproduction import (
+    add_to_record,
+    merged,
+    read_record,
+    reproduce,
+    reproduce_all,
+    write_record,
+)
 from reluflow.papers.store import ResultStore
 
 
@@ -97,6 +105,17 @@ def test_merging_keeps_the_newest_and_sorts(tmp_path, store):
     both = merged(old, new)
     assert [item.key for item in both] == ["lyu2021/fig9", "lyu2021/fig10", "lyu2021/table9"]
     assert [str(item.size) for item in both] == ["quick", "full", "quick"]
+
+
+def test_those_who_write_one_record_at_once_do_not_undo_each_other(tmp_path, store):
+    """A command read the record when it began: what another had put there since was gone when it wrote."""
+    names = [f"fig{k}" for k in range(1, 13)]
+    made = list(reproduce_all([toys.toy_entry(name) for name in names], Size.QUICK, tmp_path, store=store))
+    folder = tmp_path / "one"
+    with ThreadPoolExecutor(6) as pool:
+        everything = list(pool.map(lambda item: add_to_record([item], folder), made))
+    assert [item.key for item in read_record(folder)] == [f"lyu2021/{name}" for name in names]
+    assert sorted(map(len, everything)) == list(range(1, 13))
 
 
 def test_markdown_of_the_claims(tmp_path, store):

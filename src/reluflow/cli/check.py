@@ -158,12 +158,11 @@ def _problem(
 
 
 def _judge_stored(theorem: Theorem, path: Path, parameters: dict[str, float]) -> Verdict:
+    """The verdict on a stored run; `inconclusive` where it was ended before the times that the result speaks of."""
     from reluflow.dynamics.storage import load_trajectory
-    from reluflow.theory.evidence import Evidence
+    from reluflow.theory.gather import evidence_of_run
 
-    trajectory = load_trajectory(path)
-    evidence = Evidence(trajectory.problem, trajectory=trajectory)
-    return theorem.check(replace(evidence, parameters=theorem.parameter_values(parameters)))
+    return theorem.check(evidence_of_run(theorem, load_trajectory(path), parameters=parameters))
 
 
 def _parameters(words: tuple[str, ...]) -> dict[str, float]:

@@ -93,12 +93,13 @@ def _make(
     entries: tuple[Entry, ...], size: Any, out: Path, *, is_fresh: bool, keeps: bool
 ) -> tuple[list[Reproduction], bool]:
     """Make the figures, writing the record after each, so that Ctrl-C and a crash keep what is finished."""
+    from reluflow.data.atomic import locked
     from reluflow.papers.gallery import write_gallery
-    from reluflow.papers.reproduction import merged, read_record, reproduce_all, write_record
+    from reluflow.papers.reproduction import add_to_record, merged, read_record, reproduce_all
     from reluflow.papers.store import ResultStore, cache_folder
 
     store = ResultStore(cache_folder()) if keeps else None
-    earlier = read_record(out)
+    read_record(out)  # refused now rather than after the first figure
     made: list[Reproduction] = []
     is_interrupted = False
     with _figure_bar(entries) as show:
@@ -108,11 +109,12 @@ def _make(
             )
             for item in runs:
                 made.append(item)
-                write_record(merged(earlier, made), out)
+                add_to_record([item], out)
         except KeyboardInterrupt:
             is_interrupted = True
         if made:
-            write_gallery(merged(earlier, made), out)
+            with locked(out):
+                write_gallery(merged(read_record(out), made), out)
     return made, is_interrupted
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
+from reluflow.found_papers import found_papers
 from reluflow.network.network import Network
 from reluflow.network.scale import Scale, log_of_scale
 from reluflow.network.unit_draws import (
@@ -329,13 +330,17 @@ INITIALIZATIONS: dict[str, Initialization] = {
 
 
 def initialization_named(name: str) -> Initialization:
-    """The scheme called `name`, or a refusal that lists them all."""
-    if name not in INITIALIZATIONS:
+    """The scheme called `name`, or the start that a paper's `starts` registers; else a refusal that lists them all."""
+    if name in INITIALIZATIONS:
+        return INITIALIZATIONS[name]
+    starts = {start.name: start for paper in found_papers().values() for start in paper.values("starts", "STARTS")}
+    if name not in starts:
         raise InvalidInputError(
-            f"`init` must be one of {', '.join(INITIALIZATIONS)}, or for train, align, check and certify the path of a "
-            f"network (.csv, .npz, .safetensors, .pt), got {name!r}."
+            f"`init` must be one of {', '.join((*INITIALIZATIONS, *starts))}, or for train, align, check and certify "
+            f"the path of a network (.csv, .npz, .safetensors, .pt), got {name!r}."
         )
-    return INITIALIZATIONS[name]
+    found: Initialization = starts[name]
+    return found
 
 
 def neuron_rng(seed: int) -> np.random.Generator:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from reluflow.data.atomic import replacing
+from reluflow.data.atomic import locked, replacing
 from reluflow.formulas import as_unicode, in_table
 from reluflow.papers.claim import Claim, Tally, in_words, tallies
 from reluflow.papers.figure import Size
@@ -34,13 +34,14 @@ def write_pages(made: Iterable[Reproduction], folder: Path) -> tuple[Path, ...]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     items = tuple(replace(item, files=_copied(item, folder)) for item in made)
-    shown = merged(read_record(folder), items)
     texts = {folder / f"{page_name(item.key)}.md": figure_page(item) for item in items}
-    texts[folder.with_suffix(".md")] = index_page(shown, folder.name)
-    for path, text in texts.items():
-        with replacing(path) as stream:
-            stream.write(text.encode())
-    write_record(shown, folder)
+    with locked(folder):
+        shown = merged(read_record(folder), items)
+        texts[folder.with_suffix(".md")] = index_page(shown, folder.name)
+        for path, text in texts.items():
+            with replacing(path) as stream:
+                stream.write(text.encode())
+        write_record(shown, folder)
     return tuple(texts)
 
 

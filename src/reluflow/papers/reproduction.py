@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reluflow.data.atomic import replacing
+from reluflow.data.atomic import locked, replacing
 from reluflow.errors import InvalidInputError, MissingExtraError, ReluflowError
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure, Size
@@ -251,6 +251,18 @@ def write_record(made: Iterable[Reproduction], folder: Path) -> Path:
     with replacing(path) as handle:
         handle.write(json.dumps(record, indent=1, allow_nan=False).encode())
     return path
+
+
+def add_to_record(made: Iterable[Reproduction], folder: Path) -> tuple[Reproduction, ...]:
+    """Put these into `results.json` beside what is there by now, and return all of it.
+
+    Another process that makes figures in the same folder at the same time waits for the file and is not undone.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        everything = merged(read_record(folder), made)
+        write_record(everything, folder)
+    return everything
 
 
 def read_record(folder: Path) -> tuple[Reproduction, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from reluflow.certificates.limits.limit_so_far import ASKED_ENDS
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
-from reluflow.dynamics.trajectory import Outcome
+from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.plan import AbstractPlan, RunOptions
@@ -72,10 +73,43 @@ def gather(
     return replace(gathered, ended_at=horizon) if _ends_early(gathered, plan, horizon) else gathered
 
 
+def evidence_of_run(
+    theorem: Theorem, trajectory: Trajectory, *, parameters: Mapping[str, float] | None = None
+) -> Evidence:
+    """A run that was made before, as evidence.
+
+    Parameters
+    ----------
+    theorem
+        The result to be judged.
+    trajectory
+        The run.
+    parameters
+        Values for the numbers the result leaves to its reader.
+
+    Returns
+    -------
+    Evidence
+        Of a run that was ended before the times that the result speaks of the verdict is `inconclusive`, as with the
+        `horizon` of `gather`.
+    """
+    values = theorem.parameter_values(parameters or {})
+    evidence = Evidence(trajectory.problem, trajectory=trajectory, parameters=values)
+    before = Evidence(trajectory.problem, parameters=values)
+    plan = None if theorem.preliminary(before) is not None else theorem.plan(before)
+    ends_early = plan is not None and _ends_early(evidence, plan, trajectory.time)
+    return replace(evidence, ended_at=trajectory.time) if ends_early else evidence
+
+
 def _ends_early(evidence: Evidence, plan: AbstractPlan, horizon: float) -> bool:
-    """Whether the run ended at the reader's horizon where its plan would have gone on."""
+    """Whether the run ended at the reader's horizon where its plan would have gone on.
+
+    A run to a time of the plan ends nowhere else; one to a rule may have come to what the rule asks for.
+    """
     run = evidence.trajectory
-    if run is None or run.outcome is not Outcome.HORIZON or not isinstance(plan, FlowPlan):
+    if run is None or not isinstance(plan, FlowPlan):
+        return False
+    if run.outcome not in (ASKED_ENDS if plan.until is None else (Outcome.HORIZON,)):
         return False
     its_end = plan.horizon if plan.until is not None else max(plan.times, default=0.0)
     return horizon < its_end

@@ -66,9 +66,17 @@ def one_sample(rng: np.random.Generator) -> Draw:
     )
 
 
+def mirrored_pair(rng: np.random.Generator) -> Draw:
+    """A sample, its mirror image with the same label, and one orthogonal to them."""
+    d = int(rng.integers(2, 4))
+    x, z = rng.uniform(0.5, 2.0, 2)[:, None] * np.eye(d)[:2]
+    label, third = rng.uniform(0.4, 2.0, 2)
+    return Draw(Dataset([x, -x, z], [label, label, third]), width=3)
+
+
 def _leak(rng: np.random.Generator) -> float:
     return float(rng.choice([0.0, 0.3]))
 
 
 KINDS = (small_box, printed_box, acute, regression, few_samples, one_input)
-ONLY = {"example1": (one_sample,)}
+ONLY = {"example1": (one_sample,), "appE.1": (mirrored_pair,)}

@@ -5,8 +5,8 @@ import pytest
 
 from reluflow.papers.chistikov2023.figures import figure_1, figure_7, figure_8
 from reluflow.papers.chistikov2023.figures.draws import FITTED, angles, draw, squared_norm, trained
-from reluflow.papers.chistikov2023.figures.published_medians import published
-from reluflow.papers.chistikov2023.figures.scales_figure import median_claims
+from reluflow.papers.chistikov2023.figures.published_medians import AVERAGE_ANGLE, LARGEST_ANGLE
+from reluflow.papers.chistikov2023.figures.scales_figure import AVERAGE, LARGEST, ScalesRow, median_claims
 from reluflow.papers.chistikov2023.figures.scales_run import KINDS, ScaleEnds, Settings, compute
 from reluflow.papers.workbench import Workbench
 
@@ -48,13 +48,34 @@ def test_two_widths_share_nothing_but_the_seed():
     assert not np.allclose(results.largest[:, 0], results.largest[:, 1])
 
 
+def _ends(values):
+    return ScaleEnds(largest=values, average=values, nuclear=values, squared=values)
+
+
 def test_printed_medians_stand_beside_ours():
     """Tables 1 and 2, read off the paper; a median ten times too large is seen."""
     settings = Settings(dimensions=(4, 64), powers=(8, 12), seeds=(0,))
-    theirs = np.array([[published(kind, power, settings.sizes) for power in settings.powers] for kind in KINDS])
+    theirs = np.array([[LARGEST_ANGLE[k].at(power, settings.sizes) for power in settings.powers] for k in KINDS])
     angles = theirs.transpose(0, 2, 1)[:, :, None, :]  # kind, size, draw, scale
-    claims = median_claims(settings, angles)
+    row = ScalesRow(LARGEST, "", published=LARGEST_ANGLE)
+    claims = median_claims(settings, row, _ends(angles))
     assert len(claims) == 4
     assert all(claim.holds for claim in claims)
-    assert not any(claim.holds for claim in median_claims(settings, 11.0 * angles))
-    assert median_claims(Settings(dimensions=(5,), powers=(8,), seeds=(0,)), np.ones((2, 1, 1, 1))) == []
+    assert not any(claim.holds for claim in median_claims(settings, row, _ends(11.0 * angles)))
+    other = Settings(dimensions=(5,), powers=(8,), seeds=(0,))
+    assert median_claims(other, row, _ends(np.ones((2, 1, 1, 1)))) == []
+
+
+def test_figure_7_has_the_printed_medians_of_the_average_angle():
+    """Those of Tables 1 and 2 alone stood beside ours, though the figure computes the average of Table 3 too."""
+    row = ScalesRow(AVERAGE, "", published=AVERAGE_ANGLE)
+    settings = figure_7.FIGURE.full
+    shape = (2, len(settings.sizes), 1, len(settings.powers))
+    theirs = np.array(AVERAGE_ANGLE["centred"].at(8, settings.sizes))
+    angles = np.broadcast_to(theirs[None, :, None, None], shape)
+    (claim,) = median_claims(settings, row, ScaleEnds(np.ones(shape), angles, np.ones(shape), np.ones(shape)))
+    assert claim.holds
+    assert "(Table 3)" in claim.expected
+    assert "of the average angle" in claim.text
+    of_figure = figure_7.FIGURE.claims(settings, ScaleEnds(np.ones(shape), angles, np.ones(shape), np.ones(shape)))
+    assert claim in of_figure

@@ -9,8 +9,10 @@ from papers.min2025.piecewise_flow import follow, loss
 from reluflow.data.registry import load
 from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.stopping import Exhausted
+from reluflow.dynamics.stopping import AtTime, Exhausted
 from reluflow.dynamics.train import train
+from reluflow.errors import InvalidInputError
+from reluflow.experiment import Experiment
 from reluflow.papers.min2025 import starts
 from reluflow.papers.min2025.alignments import Alignments
 from reluflow.papers.min2025.class_geometry import ClassGeometry, force_length, pseudo_labels
@@ -21,6 +23,7 @@ from reluflow.papers.min2025.collapse import (
     margin_one_multipliers,
     margin_one_network,
 )
+from reluflow.papers.min2025.starts import STARTS
 
 FLOW = CollocationFlow(rtol=1e-12)
 
@@ -177,6 +180,37 @@ def test_s_slides_and_joins_class_1():
     )
     sizes = [np.linalg.norm(s.network.materialized().w) / 1e-6 for s in run.snapshots]
     np.testing.assert_allclose([sizes[1], sizes[3]], [0.7409702101, 15.01070259], rtol=2e-9)
+
+
+@pytest.mark.parametrize("start", STARTS, ids=lambda start: start.name)
+def test_every_start_has_a_name(start):
+    """A start was a function of a module only: run S on set A could not be asked for from the command line."""
+    functions = {
+        "min2025-g1": starts.golden_a,
+        "min2025-g2": starts.golden_b,
+        "min2025-s": starts.sliding,
+        "min2025-ce1": starts.counterexample_1,
+        "min2025-ce2": starts.counterexample_2,
+    }
+    own = functions[start.name](1e-6)
+    width, data = own.network.num_neurons, own.dataset.name
+    asked = Experiment(data=data, init=start.name, width=width, scale="1e-6", reduction="sum").problem()
+    np.testing.assert_array_equal(asked.network.w, own.network.w)
+    np.testing.assert_array_equal(asked.network.v, own.network.v)
+    assert asked.network.log_scale == pytest.approx(own.network.log_scale, rel=1e-14)
+    assert asked.loss == own.loss
+    with pytest.raises(InvalidInputError, match=f"`width` must be {width} for init {start.name}, got {width + 1}"):
+        Experiment(data=data, init=start.name, width=width + 1).problem()
+    with pytest.raises(InvalidInputError, match=f"`init` {start.name} is a start on {data}, got the data min2025-d"):
+        Experiment(data="min2025-d", init=start.name, width=width).problem()
+
+
+def test_s_by_its_name_has_its_golden_numbers():
+    asked = Experiment(data="min2025-a", init="min2025-s", width=1, scale="1e-6", reduction="sum")
+    run = train(asked.problem(), FLOW, until=AtTime(1.0), times=(1.0,))
+    assert run.events.times[0] == pytest.approx(0.1336334428, abs=2e-10)
+    found = Alignments.of(run.snapshots[-1].network, ClassGeometry.of(run.problem.dataset))
+    assert (found.A[0, 0], found.B[0, 0]) == pytest.approx((7.341591666, 0.9988075746), rel=2e-9)
 
 
 def test_slopes_of_the_learning_times():

@@ -1,6 +1,6 @@
 """Point sets of Boursier & Flammarion (2024), "Early alignment in two-layer networks training is a two-edged sword".
 
-All but the two last are univariate inputs with the constant coordinate 1 appended (d = 2), for the square loss with
+All but the three last are univariate inputs with the constant coordinate 1 appended (d = 2), for the square loss with
 ReLU.
 """
 
@@ -138,6 +138,22 @@ def one_point() -> Dataset:
     )
 
 
+def mirrored_pair() -> Dataset:
+    """A sample, its mirror image and one orthogonal to both: their hyperplane attracts first and repels then.
+
+    References
+    ----------
+    Boursier & Flammarion (2024), App. E.1, which names no data [boursier2024].
+    """
+    return Dataset(
+        [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]],
+        [1.0, 1.0, 1.0],
+        task=Task.REGRESSION,
+        name="mirrored-pair",
+        provenance="ours, for the remark of Boursier & Flammarion (2024), App. E.1 [boursier2024]",
+    )
+
+
 def orthogonal_triple() -> Dataset:
     """Exactly orthogonal samples: four extremal vectors, two of them saddles, so that Theorem 1 says nothing.
 
@@ -231,4 +247,7 @@ DATASETS = (
     _boursier("one-point", 1, 1, "a neuron at 0 may leave at any time", one_point),
     _boursier("orthogonal-triple", 3, 3, "orthogonal samples, saddles and all", orthogonal_triple),
     _boursier("obtuse-pair", 2, 2, "two points at an obtuse angle: a maximum of G on a hyperplane", obtuse_pair),
+    _boursier(
+        "mirrored-pair", 3, 2, "a point, its mirror image and one across: a hyperplane turns unstable", mirrored_pair
+    ),
 )

@@ -1,17 +1,24 @@
-"""Starts with known numbers on the sets of `data.py`: each neuron (w, v) of unit rows, times the scale."""
+"""Starts with known numbers on the sets of `data.py`: each neuron (w, v) of unit rows, times the scale.
+
+Each is a function that gives a problem, and a start by name, `--init min2025-s --width 1`, on its own set.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.errors import InvalidInputError
 from reluflow.losses import SoftmaxLoss
-from reluflow.network import Network
+from reluflow.network import Initialization, Network
 from reluflow.papers.min2025.class_geometry import pseudo_labels
 
 B_OF_CE2 = 0.8661  # just above sqrt(3)/2, from which on all B_c' <= 0 is certain for K = 3
@@ -73,3 +80,29 @@ def counterexample_2(scale: float = 1e-6) -> TrainingProblem:
 def sliding(scale: float = 1e-6) -> TrainingProblem:
     """S: one neuron on `min2025-a` that slides along the hyperplane of the fifth sample and then joins class 1."""
     return problem_of(load("min2025-a"), balanced([(3, 1, 2, -1)], [(-2, -1, 2)], scale))
+
+
+def _rows(
+    name: str, start: Callable[[float], TrainingProblem], width: int, dataset: Dataset, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """The unit rows of a start, which nothing random enters."""
+    own = start(1.0)
+    its = own.dataset
+    if dataset.X.shape != its.X.shape or not (np.array_equal(dataset.X, its.X) and np.array_equal(dataset.y, its.y)):
+        raise InvalidInputError(f"`init` {name} is a start on {its.name}, got the data {dataset.name or 'given'}.")
+    if width != own.network.num_neurons:
+        raise InvalidInputError(f"`width` must be {own.network.num_neurons} for init {name}, got {width}.")
+    return own.network.w, own.network.v
+
+
+def _registered(name: str, summary: str, start: Callable[[float], TrainingProblem]) -> Initialization:
+    return Initialization(name, "min2025", "ours", summary, None, draw_on_data=partial(_rows, name, start))
+
+
+STARTS = (
+    _registered("min2025-g1", "two neurons of each class on set A, each firing on its whole class", golden_a),
+    _registered("min2025-g2", "five neurons on set B, each firing on one sample of its class", golden_b),
+    _registered("min2025-s", "one neuron on set A that slides and then joins class 1", sliding),
+    _registered("min2025-ce1", "one neuron of each class, the first lost to class 2", counterexample_1),
+    _registered("min2025-ce2", "the same where the sizes of the classes decide", counterexample_2),
+)

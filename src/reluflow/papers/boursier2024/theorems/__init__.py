@@ -35,6 +35,7 @@ from reluflow.papers.boursier2024.theorems.definitions import (
 )
 from reluflow.papers.boursier2024.theorems.early_alignment import EQ_40, THM_1, THM_3
 from reluflow.papers.boursier2024.theorems.elementary_inequalities import APP_D_7
+from reluflow.papers.boursier2024.theorems.euler_limits import APP_E_1
 from reluflow.papers.boursier2024.theorems.fitting_lemmas import EQ_47, EQ_48, LEMMA_6
 from reluflow.papers.boursier2024.theorems.generic_data import LEMMA_2, LEMMA_3, LEMMA_9, LEMMA_10
 from reluflow.papers.boursier2024.theorems.growth_lemmas import APP_F_2, EQ_41, EQ_42, EQ_43, LEMMA_5
@@ -104,6 +105,7 @@ RESULTS = (
     REMARK_5,
     EXAMPLE_1,
     EQ_38,
+    APP_E_1,
     ASSUMPTION_3,
     EQ_10,
     THM_2,

@@ -13,13 +13,14 @@ what is compared is their size.
 
 from __future__ import annotations
 
+from reluflow.papers.chistikov2023.figures.published_medians import LARGEST_ANGLE
 from reluflow.papers.chistikov2023.figures.scales_figure import LARGEST, ScalesRow, scales_figure
 from reluflow.papers.chistikov2023.figures.scales_run import Settings
 
 FIGURE = scales_figure(
     "chistikov2023/fig1",
     __doc__,
-    (ScalesRow(LARGEST, "Fig. 1, Tables 1 and 2", has_published=True),),
+    (ScalesRow(LARGEST, "Fig. 1, Tables 1 and 2", published=LARGEST_ANGLE),),
     lambda d, width: f"d = {d}",
     quick=Settings(dimensions=(4,), powers=(6, 8, 10), seeds=(0, 1, 2), widths=(20,)),
     full=Settings(dimensions=(4, 16, 64), powers=(2, 4, 6, 8, 10, 12), seeds=(0, 1, 2, 3, 4)),

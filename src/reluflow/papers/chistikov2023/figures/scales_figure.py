@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.papers.chistikov2023.figures.published_medians import published
+from reluflow.papers.chistikov2023.figures.published_medians import PublishedMedians
 from reluflow.papers.chistikov2023.figures.scales_run import KINDS, ScaleEnds, Settings, compute, last_factors, medians
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
@@ -39,11 +39,11 @@ NUCLEAR = EndMeasure("of the nuclear norm", "nuclear norm of $W$, median", lambd
 
 @dataclass(frozen=True)
 class ScalesRow:
-    """A measure, where the paper has its numbers, and whether its printed medians are put beside ours."""
+    """A measure, where the paper has its numbers, and its printed medians that are put beside ours, by kind."""
 
     measure: EndMeasure
     source: str
-    has_published: bool = False
+    published: Mapping[str, PublishedMedians] = field(default_factory=dict)
 
 
 def scales_figure(
@@ -65,7 +65,7 @@ def scales_figure(
             for row in rows
             if row.measure.limit is None
         ]
-        beside = [claim for row in rows if row.has_published for claim in median_claims(settings, results.largest)]
+        beside = [claim for row in rows for claim in median_claims(settings, row, results)]
         return (*(claim for pair in slopes for claim in pair), *norm_claims(results, source=nuclear), *beside)
 
     def draw(settings: Settings, results: ScaleEnds, folder: Path) -> tuple[Path, ...]:
@@ -90,23 +90,24 @@ def slope_claims(settings: Settings, angles: FloatArray, what: str, *, source: s
     )
 
 
-def median_claims(settings: Settings, angles: FloatArray) -> list[Claim]:
-    """Our medians beside those of Tables 1 and 2; seeds and data of the paper are not kept, so only sizes can agree."""
-    found, values = [], medians(angles)
+def median_claims(settings: Settings, row: ScalesRow, results: ScaleEnds) -> list[Claim]:
+    """Our medians beside those the paper prints; its seeds and data are not kept, so that only sizes can agree."""
+    found, values = [], medians(row.measure.of(results))
     for i, kind in enumerate(KINDS):
         for k, power in enumerate(settings.powers):
-            theirs = published(kind, power, settings.sizes)
-            if theirs is None:
+            table = row.published.get(kind)
+            theirs = None if table is None else table.at(power, settings.sizes)
+            if table is None or theirs is None:
                 continue
             ours = tuple(float(f"{value:.4g}") for value in values[i, :, k])
             ratios = np.array(ours) / np.array(theirs)
             found.append(
                 Claim(
-                    f"{kind}: medians of the largest angle at $\\lambda = 4^{{-{power}}}$ beside those that the paper "
+                    f"{kind}: medians {row.measure.words} at $\\lambda = 4^{{-{power}}}$ beside those that the paper "
                     f"prints, other draws (degrees, d = {', '.join(str(d) for d, _ in settings.sizes)})",
                     bool(np.all((ratios < DRAWS_DIFFER) & (ratios > 1.0 / DRAWS_DIFFER))),
                     ours,
-                    f"within a factor of {DRAWS_DIFFER:g} of {theirs} (Table {1 + i})",
+                    f"within a factor of {DRAWS_DIFFER:g} of {theirs} (Table {table.number})",
                     source=OURS,
                 )
             )
