@@ -214,6 +214,7 @@ STUDY_STAGES = [
     ("reluflow.study.growing_report:drawings_of", "Writing", 2),
     ("reluflow.study.growing_report:write_report", "Writing", 2),
     ("reluflow.study.pictures:animate_study", "Drawing the moving picture", 0),
+    ("reluflow.dynamics.trajectory:Trajectory.to_html", "Writing the page of the run", 0),
 ]
 
 

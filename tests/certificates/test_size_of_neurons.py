@@ -78,7 +78,7 @@ def test_a_neuron_on_a_boundary_to_rounding_is_open(side):
         assert certificate.is_proved
     else:
         assert not certificate.is_proved
-        assert "closer to the boundary of sample 1" in certificate.open_points[0]
+        assert "closer to the boundary of sample 2" in certificate.open_points[0]
 
 
 @pytest.mark.parametrize("scale", ["1e-3", "1e-9", "1e-12", "1e-300", "1e-400"])

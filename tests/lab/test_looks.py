@@ -74,14 +74,13 @@ def test_the_loss_may_be_drawn_on_a_linear_axis_and_the_link_says_so(open_page):
     assert page.evaluate("reluflow.state().view.loss") == "linear"
 
 
-def test_the_page_says_how_a_certificate_counts(open_page):
+def test_a_certificate_counts_as_the_plane_does(open_page):
     """It said "no neuron is active on sample 1" and, below, "samples whose output stays 0: 2"."""
     page = open_page("v=1&name=own&X=1,0;-1,0.2&y=1,1&loss=logistic&neurons=1,0,1&width=1")
     page.click("#tab-end")
     words = " ".join(page.inner_text("#says-panel").split())
-    assert "No neuron is active on sample 1:" in words
+    assert "No neuron is active on sample 2:" in words
     assert "numbered as in the plane: 2." in words
-    assert "count samples and neurons from 0, the plane counts them from 1" in words
 
 
 def test_a_run_that_comes_in_the_middle_of_a_drag_is_drawn_while_one_drags(open_page):

@@ -1,6 +1,7 @@
 """A run as one file: opened from disk by a browser, with its slider, its events and its explanations."""
 
 import base64
+import html
 import re
 
 import numpy as np
@@ -8,6 +9,16 @@ import pytest
 
 import reluflow
 from reluflow.lab.wire import unpack
+from reluflow.study.growing_report import GrowingReport
+
+
+def until(page, condition):
+    """Wait for a condition; the browser's own waiting evaluates text, which the policy of the page forbids."""
+    for _ in range(600):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(condition)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +48,7 @@ def test_it_plays_from_disk(trajectory, tmp_path, chromium):
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto((tmp_path / "run.html").as_uri())
-    page.wait_for_function("reluflow.at() > 0")  # it plays by itself
+    until(page, "reluflow.at() > 0")  # it plays by itself
     assert page.evaluate("reluflow.run().events") == len(trajectory.events)
     assert page.evaluate("reluflow.run().loss") == trajectory.loss
     words = page.inner_text("#says")
@@ -48,7 +59,7 @@ def test_it_plays_from_disk(trajectory, tmp_path, chromium):
     page.wait_for_timeout(100)
     box, point = page.locator(".plane").bounding_box(), page.evaluate("reluflow.neuron(0)")
     page.mouse.click(box["x"] + point[0], box["y"] + point[1])
-    page.wait_for_function("/Neuron \\d+ starts with/.test(document.getElementById('says').innerText)")
+    until(page, "/Neuron \\d+ starts with/.test(document.getElementById('says').innerText)")
     assert page.locator("input.time").is_enabled()
     page.close()
     assert complaints == []
@@ -65,7 +76,7 @@ def test_several_classes_have_a_page_too(tmp_path, chromium):
     page, complaints = chromium.new_page(), []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto((tmp_path / "classes.html").as_uri())
-    page.wait_for_function("reluflow.at() > 0")
+    until(page, "reluflow.at() > 0")
     assert "one entry per class" in page.inner_text(".plane-words")
     page.close()
     assert complaints == []
@@ -77,7 +88,7 @@ def test_dragging_on_a_saved_page_moves_the_geometry_and_gives_the_run_back(traj
     page, complaints = chromium.new_page(), []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto((tmp_path / "run.html").as_uri())
-    page.wait_for_function("reluflow.at() > 0")
+    until(page, "reluflow.at() > 0")
     page.locator(".play").click()
     run, before = page.evaluate("[reluflow.run(), reluflow.extremal()]")
     box, point = page.locator(".plane").bounding_box(), page.evaluate("reluflow.sample(0)")
@@ -98,3 +109,47 @@ def test_dragging_on_a_saved_page_moves_the_geometry_and_gives_the_run_back(traj
     assert page.evaluate("[reluflow.run(), reluflow.extremal()]") == [run, before]
     page.close()
     assert complaints == []
+
+
+def test_a_page_within_another_plays_when_it_comes_into_sight(trajectory, tmp_path, chromium):
+    """It played while nobody saw it, or stood still for good: without a size yet, a circle had a negative radius."""
+    source = html.escape(trajectory.to_html())
+    frame = f'<iframe sandbox="allow-scripts" style="width:900px;height:660px" srcdoc="{source}"></iframe>'
+    (tmp_path / "outer.html").write_text(f'<!doctype html><p style="height:9000px">Far below:</p>{frame}')
+    page, complaints = chromium.new_page(), []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto((tmp_path / "outer.html").as_uri())
+    inner = page.frames[1]
+    until(inner, "typeof reluflow === 'object'")
+    page.wait_for_timeout(500)
+    assert inner.evaluate("reluflow.at()") == 0
+    page.locator("iframe").scroll_into_view_if_needed()
+    until(inner, "reluflow.at() > 0")
+    page.close()
+    assert complaints == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_report_of_a_study_plays_the_run(tmp_path, chromium, width):
+    """In the report itself, on a phone too, without an error or a request, and no wider than the screen."""
+    found = reluflow.study("three-points", width=10, seeds=0, theorems=())
+    report = GrowingReport(tmp_path, command="reluflow study three-points")
+    report.update(found)
+    page, complaints, asked = chromium.new_page(), [], []
+    page.set_viewport_size({"width": width, "height": 800})
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(report.path.as_uri())
+    page.locator(".playing iframe").scroll_into_view_if_needed()
+    inner = page.frames[1]
+    until(inner, "typeof reluflow === 'object' && reluflow.at() > 0")
+    assert inner.evaluate("reluflow.run().loss") == found.flow.trajectory.loss
+    for one in (page, inner):
+        assert one.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.emulate_media(media="print")
+    assert not page.locator(".playing").is_visible()
+    assert page.locator("img[alt^='The neurons at the turning points']").is_visible()
+    page.close()
+    assert complaints == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "about:"))] == []

@@ -56,7 +56,7 @@ def test_the_study_says_whose_neurons_die_and_what_the_limit_is():
     (sentence,) = about_class_limit(found)
     assert found.flow.limit.is_proof
     assert "Of 4 neurons 1 with ant, 1 with bee, 1 with cow end active" in sentence
-    assert "1 dies (counted from 0: 3)" in sentence
+    assert "1 dies (4)" in sentence
     assert "ant 0.9962 and 33.3%, bee 0.9962 and 33.3%" in sentence
     assert "That is proved" in sentence
     squares = np.sum(found.flow.limit.network.w[:3] ** 2, axis=1)

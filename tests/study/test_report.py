@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
+from reluflow.after_run import StageFailed
 from reluflow.cli.study import _laboratory_command, command
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
-from reluflow.study.motion import motion_of
+from reluflow.lab.wire import unpack
+from reluflow.study import playing
+from reluflow.study.growing_report import GrowingReport
 from reluflow.study.page import Mark, Typeset, table
 from reluflow.study.pictures import draw_study
 from reluflow.study.report import write_report
 from reluflow.study.scale_advice import power_of_ten
-from reluflow.study.slider import slider_data
 from reluflow.study.whole_study import study
 from reluflow.theory.registry import theorem_named
 
@@ -29,7 +33,7 @@ class Outline(HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.stack, self.ids, self.links, self.images, self.problems = [], [], [], [], []
+        self.stack, self.ids, self.links, self.images, self.frames, self.problems = [], [], [], [], [], []
 
     def handle_starttag(self, tag, attrs):
         attributes = dict(attrs)
@@ -41,6 +45,8 @@ class Outline(HTMLParser):
             self.links.append(attributes["href"])
         if tag == "img":
             self.images.append(attributes)
+        if tag == "iframe":
+            self.frames.append(attributes)
 
     def handle_startendtag(self, tag, attrs):
         pass
@@ -93,7 +99,7 @@ def test_the_page_is_well_formed(page):
     assert outline.problems == []
     assert outline.stack == []
     assert len(outline.ids) == len(set(outline.ids))
-    assert all(link[1:] in outline.ids for link in outline.links)
+    assert all(link[1:] in outline.ids for link in outline.links if link != "run.html")
     assert len(outline.images) == 7
     assert all(image["alt"] and image["src"].startswith("data:image/png;base64,") for image in outline.images)
 
@@ -127,14 +133,92 @@ def test_a_name_cannot_break_the_page(tmp_path):
     assert "<b>" not in text
 
 
-def test_the_slider_keeps_directions_at_any_scale():
+def outline_of(text):
+    outline = Outline()
+    outline.feed(text)
+    return outline
+
+
+def states_of(page):
+    """The arrays of the run in a page that plays."""
+    return unpack(base64.b64decode(re.search(r'id="run">([^<]*)<', page)[1]))[1]
+
+
+def test_the_report_plays_the_page_of_the_run(page):
+    """It had a viewer of its own, with other colours, other signs and less to ask than the page beside it."""
+    found, text = page
+    frames = outline_of(text).frames
+    assert len(frames) == 1
+    assert frames[0]["srcdoc"] == playing.playing_page(found.flow).text
+    assert frames[0]["srcdoc"].startswith("<!doctype html>")
+    assert (frames[0]["sandbox"], frames[0]["loading"]) == ("allow-scripts", "lazy")
+    assert frames[0]["title"]
+    policies = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    inside = re.findall(r'Content-Security-Policy" content="([^"]*)"', frames[0]["srcdoc"])
+    assert (
+        policies
+        == inside
+        == ["default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"]
+    )
+    log_w = states_of(frames[0]["srcdoc"])["log_w"]
+    np.testing.assert_allclose(np.exp(log_w[-1]), np.linalg.norm(found.flow.trajectory.network.w, axis=1), rtol=1e-5)
+
+
+def test_the_page_keeps_directions_at_any_scale():
+    """Of neurons of size 1e-400, which no double holds."""
     found = study(load("three-points"), width=8, scale="1e-400", seeds=0, theorems=())
-    motion = motion_of(found.flow)
-    data = slider_data(motion)
-    assert len(data["places"]) == len(data["captions"]) == len(found.flow.frames)
-    first = data["places"][0]
-    assert all(abs(x) + abs(y) > 0 for x, y in first)
-    assert max(abs(v) for place in data["places"][-1] for v in place) <= 1.0
+    states = states_of(playing.playing_page(found.flow).text)
+    assert len(states["units"]) == len(states["t"]) > 20
+    np.testing.assert_allclose(np.linalg.norm(states["units"], axis=2), 1.0, rtol=1e-6)
+    assert np.all(np.isfinite(states["log_w"]))
+    assert states["log_w"][0].max() < -900
+
+
+def test_a_page_beside_the_report_is_the_one_inside_and_is_linked(page, tmp_path):
+    report = GrowingReport(tmp_path, command="reluflow study three-points")
+    report.update(page[0])
+    assert report.page == tmp_path / "run.html"
+    outline = outline_of(report.path.read_text())
+    assert "run.html" in outline.links
+    assert outline.frames[0]["srcdoc"] == report.page.read_text()
+
+
+def test_a_report_that_grows_names_the_page_and_does_not_start_it_anew(page, tmp_path):
+    """It is read again every three seconds."""
+    report = GrowingReport(tmp_path, command="reluflow study three-points")
+    report.update(replace(page[0], pending=("theorems",)))
+    outline = outline_of(report.path.read_text())
+    assert (outline.frames, "run.html" in outline.links, report.page.exists()) == ([], True, True)
+
+
+def test_a_page_too_large_for_the_report_stands_beside_it(page, tmp_path, monkeypatch):
+    monkeypatch.setattr(playing, "MOST_CHARACTERS", 1000)
+    report = GrowingReport(tmp_path, command="reluflow study three-points")
+    report.update(page[0])
+    text = report.path.read_text()
+    assert outline_of(text).frames == []
+    assert re.search(r'The run plays in <a href="run.html">run.html</a>; with 0\.\d+ MB it is too large', text)
+    assert "neurons" in {picture.name for picture in report.pictures}
+
+
+def test_a_report_without_a_page_keeps_its_still_pictures(page, tmp_path, monkeypatch):
+    """Where the page cannot be made the report says so and where to look."""
+
+    def fails(*arguments, **options):
+        raise MemoryError("no space")
+
+    found = replace(page[0], flow=replace(page[0].flow))
+    monkeypatch.setattr(type(found.flow.trajectory), "to_html", fails)
+    report = GrowingReport(tmp_path, command="reluflow study three-points")
+    with pytest.warns(StageFailed, match="no space"):
+        report.update(found)
+    text = report.path.read_text()
+    assert report.page is None
+    assert not (tmp_path / "run.html").exists()
+    assert (report.failure, outline_of(text).frames) == ("", [])
+    assert "Writing the page of the run failed with MemoryError: no space." in text
+    assert "trajectory.to_html()" in text
+    assert 'alt="The neurons at the turning points of the run' in text
 
 
 def test_powers_of_ten():

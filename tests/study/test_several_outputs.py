@@ -1,10 +1,14 @@
 """Studies of several classes, of rows of numbers and of networks with an output bias."""
 
+import base64
+import re
+
 import numpy as np
 import pytest
 
 from reluflow import Dataset, Network, study
 from reluflow.data.classified import wrongly_classified
+from reluflow.lab.wire import unpack
 from reluflow.study.export import as_json
 from reluflow.study.neuron_groups import neuron_groups
 from reluflow.study.pictures import draw_study
@@ -51,7 +55,10 @@ def test_the_report_shows_classes_in_every_part(of_classes, tmp_path):
     page = write_report(of_classes, pictures, tmp_path / "report.html", command="reluflow study rays").read_text()
     assert "Classes and largest outputs" in page
     assert "pushes the outputs along" in page
-    assert "the edges between the regions in which each class has the largest output" in page
+    data = re.search(r"id=&quot;data&quot;>([^<]*)<", page)[1]
+    assert unpack(base64.b64decode(data))[0]["classes"] == ["north", "east", "west"], (
+        "the run that plays names them too"
+    )
     found = as_json(of_classes)
     assert found["classes"] == ["north", "east", "west"]
     assert np.shape(found["flow"]["predictions"]) == (6, 3)

@@ -186,7 +186,7 @@ def test_a_saddle_names_the_neuron_that_could_leave_it():
     found = _quick(data, loss=SquareLoss(), initialization=law, width=2, scale="1")
     text = " ".join(found.verdict())
     assert "ends at a saddle" in text
-    assert "Changing neuron 1 would lower the loss by" in text
+    assert "Changing neuron 2 would lower the loss by" in text
     assert "no neuron is there" not in text
 
 

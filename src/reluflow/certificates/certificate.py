@@ -51,7 +51,7 @@ class Certificate(RowsToFrame):
         For a saddle, a change of one neuron that lowers the loss; for a local minimum that is not global, the neuron
         whose addition does. Measured, not only predicted.
     reasons
-        Sentences that say why.
+        Sentences that say why. They count samples and neurons from 1, as the rows of a table are counted.
     open_points
         Sentences on what the words of `kind` claim and the numbers do not prove; empty where all of it is proved.
     margin_bound

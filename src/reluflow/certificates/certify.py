@@ -189,8 +189,8 @@ def _certify_point(
     if loss.is_classification and (fading := _fading_neurons(network, dataset, point)).size:
         return verdict(
             Kind.NOT_STATIONARY,
-            f"The forces on neuron {int(fading[0])} are small but do not cancel: it grows, and a minimum, if there is "
-            "one, is far away.",
+            f"The forces on neuron {int(fading[0]) + 1} are small but do not cancel: it grows, and a minimum, if there "
+            "is one, is far away.",
         )
     try:
         way = hidden_way(network, dataset, loss, point, rtol)
@@ -204,12 +204,12 @@ def _certify_point(
             return verdict(
                 Kind.NOT_STATIONARY,
                 f"Zero is {point.residual:.3g} (relative) away from the subdifferential, but only as the samples "
-                f"hardly differ in some directions: along these a move of neuron {way.neuron} lowers the loss by "
+                f"hardly differ in some directions: along these a move of neuron {way.neuron + 1} lowers the loss by "
                 f"{way.share:.3g} of itself (measured). Train longer, or bring the inputs to like size.",
             )
         if way is not None:
             open_points.append(
-                f"Neuron {way.neuron} should lower the loss along directions in which the samples hardly differ "
+                f"Neuron {way.neuron + 1} should lower the loss along directions in which the samples hardly differ "
                 f"(it answers {way.answered:.3g} of the forces there), yet no trial step confirmed it."
             )
     gains = best_new_neuron(network, dataset, point)
@@ -227,11 +227,12 @@ def _certify_point(
     residuals["neuron_gain"] = worst
     open_points += [_on_the_boundary(neuron, sample) for neuron, sample in found.doubtful[:3]]
     if escape is not None:
-        taken = f" Neuron {escape.neuron}, on which a force acts, is light enough to count as zero."
+        assert escape.neuron is not None  # a change of a neuron that is there
+        taken = f" Neuron {escape.neuron + 1}, on which a force acts, is light enough to count as zero."
         return verdict(
             Kind.SADDLE,
             f"The point is stationary to {point.residual:.3g}.{taken if escape.neuron in found.at_zero else ''}",
-            f"Changing neuron {escape.neuron} lowers the loss by {escape.actual_decrease:.6g} (measured).",
+            f"Changing neuron {escape.neuron + 1} lowers the loss by {escape.actual_decrease:.6g} (measured).",
         )
     if worst > rtol:
         return verdict(
@@ -266,6 +267,6 @@ def _fading_neurons(network: Network, dataset: Dataset, point: Stationarity) -> 
 
 def _on_the_boundary(neuron: int, sample: int) -> str:
     return (
-        f"Neuron {neuron} stands closer to the boundary of sample {sample} than can be resolved: beside it the point "
-        "is a local minimum, on it a saddle."
+        f"Neuron {neuron + 1} stands closer to the boundary of sample {sample + 1} than can be resolved: beside it the "
+        "point is a local minimum, on it a saddle."
     )

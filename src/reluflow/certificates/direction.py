@@ -144,7 +144,7 @@ def certify_partial_direction(
     rest = np.setdiff1d(np.arange(dataset.n), ignored)
     kept = dataset.subset(rest)
     kkt = kkt_certificate(network, kept, active_rtol=active_rtol, kink_rtol=kink_rtol, walls=dataset.subset(ignored))
-    names = ", ".join(str(int(k)) for k in ignored[:10]) + (", ..." if ignored.size > 10 else "")
+    names = ", ".join(str(int(k) + 1) for k in ignored[:10]) + (", ..." if ignored.size > 10 else "")
     per_sample = loss.total(np.zeros(dataset.n), dataset.y) / dataset.n
     left = ignored.size * per_sample
     plural = "s" if ignored.size > 1 else ""
@@ -189,7 +189,7 @@ def _touching(network: Network, dataset: Dataset, ignored: IndexArray, kink_rtol
     is_pulled = np.sign(network.a)[:, None] * dataset.y[ignored] > 0.0
     pairs = np.argwhere((np.abs(products) <= kink_rtol * lengths) & (lengths > 0.0) & is_pulled)
     return tuple(
-        f"Neuron {int(j)} stands on the boundary of sample {int(ignored[k])}, which would pull it in: whether the "
-        "sample stays ignored is not decided."
+        f"Neuron {int(j) + 1} stands on the boundary of sample {int(ignored[k]) + 1}, which would pull it in: whether "
+        "the sample stays ignored is not decided."
         for j, k in pairs[:3]
     )

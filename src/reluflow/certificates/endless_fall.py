@@ -49,13 +49,13 @@ class EndlessFall:
 
     def sentence(self, loss: float, num_samples: int) -> str:
         """What this says of a network of a given loss."""
-        named = ", ".join(str(int(k)) for k in self.samples[:10]) + (", ..." if self.samples.size > 10 else "")
+        named = ", ".join(str(int(k) + 1) for k in self.samples[:10]) + (", ..." if self.samples.size > 10 else "")
         verb = "are" if self.samples.size > 1 else "is"
         left = loss - self.loss_at_infinity
         return (
             "In these activation patterns the loss has no minimum: it decreases towards "
             f"{self.loss_at_infinity:.9g}, {left:.3g} below, without attaining it, while {self.samples.size} of "
-            f"{num_samples} samples {verb} fitted ever better ({named}, counted from 0)."
+            f"{num_samples} samples {verb} fitted ever better ({named})."
         )
 
 

@@ -193,8 +193,8 @@ def certify_variant(
     if light.size and (escape := _way_down(point, gains, int(light[0]))) is not None:
         return verdict(
             Kind.SADDLE,
-            f"The point is stationary to {residuals['stationarity']:.3g}. Neuron {light[0]} is light enough to count "
-            f"as zero, and growing it lowers the regularised loss by {escape.actual_decrease:.6g} (measured).",
+            f"The point is stationary to {residuals['stationarity']:.3g}. Neuron {light[0] + 1} is light enough to "
+            f"count as zero, and growing it lowers the regularised loss by {escape.actual_decrease:.6g} (measured).",
         )
     reasons = [f"The point is stationary to {residuals['stationarity']:.3g} for the regularised loss."]
     escape = _way_down(point, gains, None)

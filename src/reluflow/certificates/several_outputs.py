@@ -118,7 +118,7 @@ def _partial_direction(
     multipliers = np.zeros((dataset.n, *found.multipliers.shape[1:]))
     multipliers[rest] = found.multipliers
     left = ignored.size * loss.total(dataset.zero_outputs(), dataset.y) / dataset.n
-    names = ", ".join(str(int(k)) for k in ignored[:10]) + (", ..." if ignored.size > 10 else "")
+    names = ", ".join(str(int(k) + 1) for k in ignored[:10]) + (", ..." if ignored.size > 10 else "")
     sentence = (
         f"No neuron is active on sample{'s' if ignored.size > 1 else ''} {names}: the output there is 0, and the loss "
         f"tends to {left:.9g}, not to 0, while the norm grows without bound."
@@ -127,8 +127,8 @@ def _partial_direction(
     lengths = row_norms(network.w)[:, None] * np.linalg.norm(dataset.X[ignored], axis=1)
     touching = np.argwhere((np.abs(products) <= tolerances.kink_rtol * lengths) & (lengths > 0.0))
     doubts = tuple(
-        f"Neuron {int(j)} stands on the boundary of sample {int(ignored[k])}: whether the sample stays ignored is not "
-        "decided."
+        f"Neuron {int(j) + 1} stands on the boundary of sample {int(ignored[k]) + 1}: whether the sample stays ignored "
+        "is not decided."
         for j, k in touching[:3]
     )
     is_kkt = found.kind is Kind.KKT_DIRECTION
@@ -201,10 +201,11 @@ def _certify_point(point: OutputPoint, margin: float, tolerances: Tolerances) ->
         sorted(moves, key=lambda move: -float(np.linalg.norm(move.answer)))[:_MOST_TRIALS] if worst > rtol else ()
     ):
         if (escape := point.tried(move)) is not None:
+            assert escape.neuron is not None  # a change of a neuron that is there
             return verdict(
                 Kind.SADDLE,
                 f"The point is stationary to {point.residual:.3g}.",
-                f"Changing neuron {escape.neuron} lowers the loss by {escape.actual_decrease:.6g} (measured).",
+                f"Changing neuron {escape.neuron + 1} lowers the loss by {escape.actual_decrease:.6g} (measured).",
                 escape=escape,
             )
     column = int(np.argmax([float(np.max(gains.values)) for gains in found]))

@@ -21,11 +21,9 @@ from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from reluflow.data.dataset import Dataset
+    from reluflow.study.growing_report import GrowingReport
     from reluflow.study.whole_study import Study
     from reluflow.theory.theorem import Theorem
-
-
-MOST_INPUTS_OF_PAGE = 20
 
 
 @click.command()
@@ -131,7 +129,6 @@ def command(
                 found, status = interrupt.study, 130
             on_stage("drawing")
             report.update(found)
-            page = _save_page(found, folder)
             film = None
             if animate:
                 with Stage("Drawing the moving picture"):
@@ -146,39 +143,30 @@ def command(
             note(f"what was done is kept in {pieces.folder}, and the same command goes on from there.")
             status = 2
         if json:
-            files = [report.path, *(picture.path for picture in report.pictures), *([page] if page else [])]
+            files = [
+                report.path,
+                *(picture.path for picture in report.pictures),
+                *([report.page] if report.page else []),
+            ]
             files += [film] if film else []
             print_json(as_json(found) | {"files": [str(path) for path in files if path.exists()]})
         else:
-            _print(found, report.path, laboratory=laboratory, animated=(film,) if animate else ())
+            _print(found, report, laboratory=laboratory, animated=(film,) if animate else ())
         if not status:
             pieces.remove()
         return status
 
 
-def _save_page(found: Study, folder: Path) -> Path | None:
-    """The run as a web page beside the report, of data that a page can hold."""
-    from reluflow.lab.saved_page import page_of
-
-    if found.flow is None or found.dataset.d > MOST_INPUTS_OF_PAGE:
-        return None
-    path = folder / "run.html"
-    with Stage("Writing the page of the run"):
-        page_of(found.flow.trajectory, path, limit=found.flow.limit, states=found.flow.frames)
-    return path
-
-
-def _print(found: Study, report: Path, *, laboratory: str, animated: tuple[Path | None, ...]) -> None:
+def _print(found: Study, report: GrowingReport, *, laboratory: str, animated: tuple[Path | None, ...]) -> None:
     noted = [f"Note: {words}." for words in found.notes]
     for sentence in (*noted, *found.verdict(), "", *found.sentences(), ""):
         print_text(sentence)
     if found.cuts:
         rows = [(cut.part, cut.limit, cut.missing) for cut in found.cuts]
         print_table(("cut short", "limit", "what is missing"), rows)
-    print(f"Report: {report}")
-    page = report.with_name("run.html")
-    if page.exists():
-        print(f"The run as a page that plays: {page}")
+    print(f"Report: {report.path}")
+    if report.page:
+        print(f"The run as a page that plays: {report.page}")
     if laboratory:
         print(f"Open in the laboratory: {laboratory}")
     for film in animated:

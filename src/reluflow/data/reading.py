@@ -92,7 +92,8 @@ def read_table(table: Table, choice: TableChoice, *, name: str, origin: str, bia
     remarks = [*table.remarks, *([labelling.remark] if labelling.remark else [])]
     if num_dropped:
         plural = "row" if num_dropped == 1 else "rows"
-        remarks.append(f"{num_dropped} {plural} with missing values {'is' if num_dropped == 1 else 'are'} left out")
+        verb = "is" if num_dropped == 1 else "are"
+        remarks.append(f"{num_dropped} {plural} with missing values {verb} left out; samples are numbered without them")
     if choice.standardise:
         dataset = dataset.standardised()
     remarks += _feature_remarks(names, dataset, choice)

@@ -14,6 +14,7 @@ from reluflow.network import Network
 from reluflow.tables import RowsToFrame, html_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import xarray
@@ -257,7 +258,14 @@ class Trajectory(RowsToFrame):
 
         return to_xarray(self)
 
-    def to_html(self, path: str | Path | None = None, *, title: str | None = None, limit: Any = None) -> str:
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        limit: Any = None,
+        states: Sequence[Snapshot] = (),
+    ) -> str:
         """The run as one self-contained web page with a slider, its events and their explanations; no server needed.
 
         Parameters
@@ -268,11 +276,15 @@ class Trajectory(RowsToFrame):
             By default the name of the dataset.
         limit
             What `certified_limit(trajectory)` said, to be said on the page too.
+        states
+            States of the run to show, where they are kept apart from it; by default its snapshots or frames.
         """
         from importlib import import_module
 
         # by name, since the viewer stands above the dynamics and knows them, not the other way round
-        page: str = import_module("reluflow.lab.saved_page").page_of(self, path, title=title, limit=limit)
+        page: str = import_module("reluflow.lab.saved_page").page_of(
+            self, path, title=title, limit=limit, states=states
+        )
         return page
 
     def table(self) -> list[dict[str, Any]]:

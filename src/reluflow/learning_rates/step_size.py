@@ -142,8 +142,8 @@ class StepSize(RowsToFrame):
         (lr, place), matters = self.departing, self.departing_ends_there
         effect = "" if matters is None else (", and ends there all the same" if matters else ", and ends elsewhere")
         return (
-            f" At {lr:.3g} neuron {place.neuron} first departs from the flow at the activation boundary of sample "
-            f"{place.sample}, at t = {place.time:.4g}{effect}."
+            f" At {lr:.3g} neuron {place.neuron + 1} first departs from the flow at the activation boundary of sample "
+            f"{place.sample + 1}, at t = {place.time:.4g}{effect}."
         )
 
     def table(self) -> list[dict[str, Any]]:

@@ -77,8 +77,8 @@ def about_class_limit(found: Study) -> list[str]:
     counts = [int(np.sum(np.any(active[:, classes == c], axis=1))) for c in range(data.num_outputs)]
     dead = np.flatnonzero(~active.any(axis=1))
     ends = ", ".join(f"{count} with {name}" for count, name in zip(counts, data.classes, strict=True))
-    names = ", ".join(str(j) for j in dead[:10]) + (", ..." if dead.size > 10 else "")
-    dies = f"{dead.size} die{'s' if dead.size == 1 else ''} (counted from 0: {names})" if dead.size else "none dies"
+    names = ", ".join(str(j + 1) for j in dead[:10]) + (", ..." if dead.size > 10 else "")
+    dies = f"{dead.size} die{'s' if dead.size == 1 else ''} ({names})" if dead.size else "none dies"
     margins = np.array([hard_margin(data.X[classes == c]).margin for c in range(data.num_outputs)])
     shares = 1.0 / margins / np.sum(1.0 / margins)
     parts = [

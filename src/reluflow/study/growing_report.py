@@ -7,7 +7,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from reluflow.after_run import Stage
+from reluflow.data.atomic import replacing
 from reluflow.study.pictures import Drawing, Picture, drawings_of
+from reluflow.study.playing import playing_page
 from reluflow.study.report import write_report
 from reluflow.study.whole_study import Study
 
@@ -35,6 +37,8 @@ class GrowingReport:
         Of the report; a reader sees the version before or the version after, never half of one.
     pictures
         Drawn so far.
+    page
+        run.html, the run as a page that plays, beside the report; None while there is none.
     failure
         Why the last version could not be written; empty where it could.
     """
@@ -42,6 +46,7 @@ class GrowingReport:
     def __init__(self, folder: Path, *, command: str, laboratory: str = "", is_drawn_aside: bool = False) -> None:
         self.path = folder / "report.html"
         self.pictures: list[Picture] = []
+        self.page: Path | None = None
         self._folder = folder
         self._command = command
         self._laboratory = laboratory
@@ -67,9 +72,20 @@ class GrowingReport:
         self.pictures = [picture for picture in drawn if picture is not None]
         is_due = time.monotonic() - self._last >= SECONDS_BETWEEN
         if (is_due or not found.pending) and found is not self._written:
-            write_report(found, self.pictures, self.path, command=self._command, laboratory=self._laboratory)
+            page = self._page_of(found)
+            write_report(found, self.pictures, self.path, command=self._command, laboratory=self._laboratory, page=page)
             self._last = time.monotonic()
             self._written = found
+
+    def _page_of(self, found: Study) -> str:
+        """The name of the page that plays, written when the run is known; empty where there is none."""
+        if self.page is None and found.flow is not None and (text := playing_page(found.flow).text):
+            path = self._folder / "run.html"
+            with Stage(f"Writing {path}"):
+                with replacing(path) as stream:
+                    stream.write(text.encode())
+                self.page = path
+        return "" if self.page is None else self.page.name
 
     def _ask(self, drawing: Drawing) -> Future[Picture | None]:
         if self._artist is not None:

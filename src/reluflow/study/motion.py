@@ -1,4 +1,4 @@
-"""The motion of the neurons as plain arrays, for the static pictures and for the time slider of the report."""
+"""The motion of the neurons as plain arrays, for the pictures of the report and the moving picture."""
 
 from __future__ import annotations
 

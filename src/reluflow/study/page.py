@@ -16,37 +16,53 @@ import numpy as np
 from reluflow.formulas import as_html
 
 STYLE = """
-:root { color-scheme: light; }
+:root {
+  color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --quiet: #444; --line: #ddd; --link: #00527f;
+  --box: #f3f6fa; --code: #f5f5f5; --yes: #005a3c; --no: #8a3300; --open: #555;
+}
+@media (prefers-color-scheme: dark) { :root {
+  --ink: #e9eef3; --paper: #12181f; --quiet: #a9b5c1; --line: #39444e; --link: #7fc4f5;
+  --box: #1b242d; --code: #1b242d; --yes: #2fc79a; --no: #ffb08a; --open: #a9b5c1;
+} }
 * { box-sizing: border-box; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; }
-body { color: #1a1a1a; background: #fff; overflow-wrap: break-word; }
+body { color: var(--ink); background: var(--paper); overflow-wrap: break-word; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.2rem; } h3 { font-size: 1.05rem; }
-a { color: #00527f; }
+a { color: var(--link); }
 nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; list-style: none; font-size: .95rem; }
 nav a { display: inline-block; padding: .25rem 0; }
-.summary { background: #f3f6fa; border-left: 4px solid #0072b2; padding: .5rem 1rem; }
-figure { margin: 1rem 0; } img { max-width: 100%; height: auto; } figcaption { color: #444; font-size: .9rem; }
+.summary { background: var(--box); border-left: 4px solid #0072b2; padding: .5rem 1rem; }
+figure { margin: 1rem 0; } img { max-width: 100%; height: auto; background: #fff; }
+figcaption { color: var(--quiet); font-size: .9rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; width: 100%; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; border-bottom: 1px solid #ddd; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; border-bottom: 1px solid var(--line); }
 td { font-variant-numeric: tabular-nums; }
-.yes { color: #005a3c; } .no { color: #8a3300; } .open { color: #555; }
-pre { background: #f5f5f5; padding: .5rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+.yes { color: var(--yes); } .no { color: var(--no); } .open { color: var(--open); }
+pre { background: var(--code); padding: .5rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
 details { margin: .25rem 0; } summary { cursor: pointer; padding: .25rem 0; }
-.motion { border: 1px solid #ccc; padding: .75rem; } .motion svg { width: 100%; height: auto; max-width: 30rem; }
-.motion .views { display: flex; flex-wrap: wrap; gap: 1rem; } .motion .views > svg { flex: 1 1 16rem; }
-.motion input[type=range] { width: 100%; } .motion button { font: inherit; padding: .3rem .9rem; }
-td.words { min-width: 16rem; } .views > svg { min-width: 14rem; }
+.playing iframe { display: block; width: 100%; height: 41rem; border: 1px solid var(--line); border-radius: .3rem; }
+@media (min-width: 76rem) { .playing iframe { width: 74rem; margin-left: calc(50% - 37rem); } }
+td.words { min-width: 16rem; }
 @media (max-width: 40rem) {
   body { padding: .6rem; } table { font-size: .85rem; } th, td { padding: .2rem .35rem; }
   td.words { min-width: 11rem; } figure { overflow-x: auto; } figure img { max-width: none; width: 36rem; }
+  .playing iframe { height: 48rem; }
   figcaption::after { content: " (The picture goes on to the right.)"; }
   .stacked thead { display: none; } .stacked tr, .stacked td { display: block; border: 0; padding: .1rem 0; }
-  .stacked tr { border-bottom: 1px solid #ddd; padding: .4rem 0; } .stacked td:first-child { font-weight: 600; }
-  .stacked td:nth-child(n + 2):not(.words)::before { content: attr(data-column) ": "; color: #555; }
+  .stacked tr { border-bottom: 1px solid var(--line); padding: .4rem 0; } .stacked td:first-child { font-weight: 600; }
+  .stacked td:nth-child(n + 2):not(.words)::before { content: attr(data-column) ": "; color: var(--open); }
 }
-@media print { body { max-width: none; } figure, tr { break-inside: avoid; } nav, .motion { display: none; } }
+@media (scripting: none) { .playing { display: none; } }
+@media print {
+  :root { color-scheme: light; --ink: #1a1a1a; --paper: #fff; --quiet: #444; --line: #ddd; --link: #00527f;
+    --box: #f3f6fa; --code: #f5f5f5; --yes: #005a3c; --no: #8a3300; --open: #555; }
+  body { max-width: none; } figure, tr { break-inside: avoid; } nav, .playing, .playing-words { display: none; }
+}
 """
+
+# nothing is fetched; the page of the run inside the report inherits this and says the same itself
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
 _SYMBOLS = {True: ("yes", "✓ yes"), False: ("no", "✗ no"), None: ("open", "? open")}
 
@@ -125,7 +141,8 @@ def document(title: str, body: Sequence[str], *, data: Any, is_growing: bool = F
     again = '<meta http-equiv="refresh" content="3">\n' if is_growing else ""
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n{again}'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n<title>{escape(title)}</title>\n{again}'
         f"<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(body)
         + f'\n<script type="application/json" id="study">{embedded_json(data)}</script>\n</main>\n</body>\n</html>\n'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -14,23 +13,22 @@ from reluflow.certificates.network_margin import linear_network_margin
 from reluflow.data.atomic import replacing
 from reluflow.formulas import as_html
 from reluflow.study.export import as_json
-from reluflow.study.flow_summary import FlowSummary
-from reluflow.study.motion import motion_of
 from reluflow.study.page import Mark, Typeset, document, escape, figure, number, paragraphs, section, table, vector
 from reluflow.study.pictures import Picture
+from reluflow.study.playing import playing_part
 from reluflow.study.scale_advice import power_of_ten
-from reluflow.study.slider import slider
 from reluflow.study.verdicts import TheoremAnswer
 from reluflow.study.whole_study import Study
 from reluflow.theory.comparison import Source
 from reluflow.viz.class_regions import confusion_counts
-from reluflow.viz.function_frames import function_frames
 
 MOST_VECTORS = 50
 MOST_CLASSES = 20  # in a table
 
 
-def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, command: str, laboratory: str = "") -> Path:
+def write_report(
+    found: Study, pictures: Sequence[Picture], path: Path, *, command: str, laboratory: str = "", page: str = ""
+) -> Path:
     """Write the self-contained report of a study.
 
     Parameters
@@ -45,6 +43,8 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
         The exact command that reproduces it.
     laboratory
         The command that opens the data in the laboratory.
+    page
+        Name of the page that plays beside the report, to be linked; the report plays the run itself, too.
     """
     by_name = {picture.name: picture for picture in pictures}
 
@@ -53,7 +53,7 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
 
     learnt = [name for name in ("function", "dataset") if name in by_name]  # the function is drawn with its data
     sections = [
-        ("run", "The run", _run(found, show)),
+        ("run", "The run", _run(found, show, page)),
         ("end", "Where it ends", show("confusion") + _end(found)),
         ("theorems", "Theorems", _theorems(found)),
         ("sensitivity", "Other draws, other scales", _sensitivity(found)),
@@ -97,7 +97,7 @@ def _cut_short(found: Study) -> str:
     return table(("cut short", "limit", "what is missing"), rows, label="Parts cut short")
 
 
-def _run(found: Study, show: Callable[..., str]) -> str:
+def _run(found: Study, show: Callable[..., str], page: str) -> str:
     if found.flow is None:
         return ""
     phases = table(
@@ -105,13 +105,8 @@ def _run(found: Study, show: Callable[..., str]) -> str:
         [(p.name, number(p.start), number(p.end)) for p in found.flow.trajectory.phases],
         label="Phases of the run",
     )
-    return _moving(found.flow) + show("neurons", "loss") + phases + show("norms")
-
-
-@lru_cache(maxsize=1)  # a report is written again and again while it grows, and this part of it takes longest
-def _moving(flow: FlowSummary) -> str:
-    frames = function_frames([frame.network for frame in flow.frames], flow.trajectory.problem.dataset)
-    return slider(motion_of(flow), frames)
+    playing = playing_part(found.flow, page, is_growing=bool(found.pending))
+    return playing + show("neurons", "loss") + phases + show("norms")
 
 
 def _end(found: Study) -> str:

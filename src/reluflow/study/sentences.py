@@ -100,11 +100,13 @@ def _about_end(found: Study) -> list[str]:
     proof = "" if flow.limit.is_proof else " (computed, not proved)"
     kind = _KINDS.get(str(certificate.kind), str(certificate.kind))
     if certificate.ignored:
-        names = ", ".join(str(k) for k in certificate.ignored[:10]) + (", ..." if len(certificate.ignored) > 10 else "")
+        names = ", ".join(str(k + 1) for k in certificate.ignored[:10]) + (
+            ", ..." if len(certificate.ignored) > 10 else ""
+        )
         is_one = len(certificate.ignored) == 1
         return [
             f"{who} {_classified(found, flow)}. Its norm grows without bound, and it ignores "
-            f"{'sample' if is_one else 'samples'} {names} (counted from 0): no neuron is active there, the output "
+            f"{'sample' if is_one else 'samples'} {names}: no neuron is active there, the output "
             f"stays 0, and the loss tends to {certificate.residuals['loss_at_infinity']:.6g}, not to 0. Its direction "
             f"converges to {kind}{proof}.",
             *handed_over,
@@ -134,8 +136,8 @@ def _about_end(found: Study) -> list[str]:
     escape = certificate.escape
     if escape is not None and escape.neuron is not None:
         words.append(
-            f"Changing neuron {escape.neuron} would lower the loss by {escape.actual_decrease:.4g} (measured), but the "
-            "flow does not move it that way."
+            f"Changing neuron {escape.neuron + 1} would lower the loss by {escape.actual_decrease:.4g} (measured), but "
+            "the flow does not move it that way."
         )
     elif escape is not None:
         words.append(
@@ -152,9 +154,9 @@ def _classified(found: Study, flow: FlowSummary) -> str:
     n = found.dataset.n
     if len(wrong) == 0:
         return f"classifies all {n} samples correctly"
-    names = ", ".join(str(k) for k in wrong[:10]) + (", ..." if len(wrong) > 10 else "")
+    names = ", ".join(str(k + 1) for k in wrong[:10]) + (", ..." if len(wrong) > 10 else "")
     right = n - len(wrong)
-    return f"classifies {right} of {n} samples correctly ({right / n:.1%}; wrong, counted from 0: {names})"
+    return f"classifies {right} of {n} samples correctly ({right / n:.1%}; wrong: {names})"
 
 
 def _against_linear(found: Study, flow: FlowSummary) -> list[str]:

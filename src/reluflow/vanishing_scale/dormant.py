@@ -158,7 +158,7 @@ def turn(neurons: DormantNeurons, j: int, X: FloatArray, forces: FloatArray, lea
     """
     state = {name: np.array(getattr(neurons, name)) for name in _MUTABLE}
     if neurons.is_unbalanced[j] and neurons.across_level[j] <= -1.0 + 1e-9:
-        why = f"Neuron {j} shrinks to the size of a^2 - |w|^2, where its level does not determine how it turns."
+        why = f"Neuron {j + 1} shrinks to the size of a^2 - |w|^2, where its level does not determine how it turns."
         state["is_open"][j] = True
         return SettledNeurons(neurons.replace(**state), {j: why})
     half = 0.5 * np.log(2.0)  # ln of |z|/|w| for a balanced neuron
@@ -323,4 +323,4 @@ def _why(j: int, status: int) -> str:
         kernels.ORIGIN: "reaches w = 0, from where every direction is open",
         kernels.HORIZON: "is not followed to its end",
     }
-    return f"Neuron {j} {words[status]}."
+    return f"Neuron {j + 1} {words[status]}."

@@ -144,7 +144,7 @@ class _Forecast:
                     self._take(turn(self.sleepers, j, self.dataset.X, self.forces, self.start.leak))
                 else:
                     j = int(np.argmin(sinks))
-                    why = f"Neuron {j} shrinks back to the size of its a^2 - |w|^2, and may change its sign there."
+                    why = f"Neuron {j + 1} shrinks back to the size of its a^2 - |w|^2, and may change its sign there."
                     self._take(SettledNeurons(self._opened(j), {j: why}))
                 self._bound_open()
                 continue
@@ -206,7 +206,7 @@ class _Forecast:
             if end.ended_by is not Outcome.RIDGE or end.blamed < 0 or not sleeping[carried[end.blamed]]:
                 break
             j = int(carried[end.blamed])
-            why = f"Neuron {j}, asleep, comes to a ridge while the network jumps at the clock {self.clock:.9g}."
+            why = f"Neuron {j + 1}, asleep, comes to a ridge while the network jumps at the clock {self.clock:.9g}."
             self._take(SettledNeurons(self._opened(j), {j: why}))
         if end.ended_by is not Outcome.STATIONARY:
             self.open_points.append(end.why_unfinished(self.clock))
@@ -325,7 +325,7 @@ class _Forecast:
         touched |= asleep & (self.start.leak > 0.0) & bool(np.any(self.faded))
         if np.any(touched & ~self.sleepers.is_open) and not self.blurred:
             self.blurred = (
-                f"Neuron {int(np.flatnonzero(touched)[0])} sleeps where samples act whose forces fade but never "
+                f"Neuron {int(np.flatnonzero(touched)[0]) + 1} sleeps where samples act whose forces fade but never "
                 "vanish: it is followed as if they had vanished."
             )
 
@@ -393,4 +393,5 @@ class _Forecast:
 
 
 def _listed(neurons: IndexArray) -> str:
-    return ", ".join(str(int(j)) for j in neurons)
+    """Numbers for a sentence, counted from 1."""
+    return ", ".join(str(int(j) + 1) for j in neurons)

@@ -55,7 +55,7 @@ def test_a_takeover_too_far_away_is_said_and_not_proved():
     limit = certified_limit(trajectory)
     assert trajectory.outcome.code == "takeover-ahead"
     assert not limit.is_proof
-    assert "Neuron 1" in limit.reason
+    assert "Neuron 2" in limit.reason
     assert "takes over later" in limit.reason
 
 
@@ -128,7 +128,7 @@ class TestIgnoredSamples:
         assert limit.is_proof
         assert limit.certificate.residuals["loss_at_infinity"] == pytest.approx(np.log(2) / 3)
         assert trajectory.loss == pytest.approx(np.log(2) / 3, abs=1e-4)
-        assert "sample 2" in limit.certificate.reasons[0]
+        assert "sample 3" in limit.certificate.reasons[0]
 
     def test_the_loss_falls_along_the_direction(self):
         problem = TrainingProblem(self.DATA, LogisticLoss(), self.START)

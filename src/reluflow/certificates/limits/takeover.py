@@ -57,11 +57,11 @@ class Takeover:
         """What it will do."""
         if self.gain == UNFADING:
             return (
-                f"Neuron {self.neuron}, now {self.share:.3g} of the norm, meets an ignored sample of its own sign on "
-                "its way to this direction, and turns to that."
+                f"Neuron {self.neuron + 1}, now {self.share:.3g} of the norm, meets an ignored sample of its own sign "
+                "on its way to this direction, and turns to that."
             )
         return (
-            f"Neuron {self.neuron}, now {self.share:.3g} of the norm, grows {self.gain:.4g} times as fast as the "
+            f"Neuron {self.neuron + 1}, now {self.share:.3g} of the norm, grows {self.gain:.4g} times as fast as the "
             "network under the forces of this direction and takes over later."
         )
 
@@ -153,9 +153,9 @@ def prospects(
     open_points = []
     is_guessed = False
     for j in np.flatnonzero((length == 0.0) & (last.a != 0.0)):
-        open_points.append(f"Neuron {int(j)} has input weight 0, where every way is open to it.")
+        open_points.append(f"Neuron {int(j) + 1} has input weight 0, where every way is open to it.")
     for place, j in enumerate(moving):
-        gain, name = gains[place], f"Neuron {int(j)}, now {share[j]:.3g} of the norm,"
+        gain, name = gains[place], f"Neuron {int(j) + 1}, now {share[j]:.3g} of the norm,"
         if np.isnan(gain):
             open_points.append(f"{name} meets a point where its way under the forces of this direction is not unique.")
         elif 1.0 - EQUAL_GAIN <= gain <= 1.0 + EQUAL_GAIN:

@@ -12,8 +12,6 @@ const KINDS = {
   undecided: "a state that could not be certified",
 };
 
-const NUMBERED = /(samples?|neurons?) \d|ever better \(/i; // sentences that name some by number
-
 /** A number of things: "1 step", "2 steps". @param {number} number @param {string} one @param {string} [more] */
 function several(number, one, more = `${one}s`) {
   return `${number} ${number === 1 ? one : more}`;
@@ -118,7 +116,6 @@ export class Findings {
       element("h2", {}, `${title}: `, explained(limit.kind, KINDS[limit.kind] ?? limit.kind), limit.proof ? " (certified)" : " (not a proof)"),
       element("p", {}, limit.reason), ...limit.reasons.map((reason) => element("p", {}, reason)),
       limit.ignored?.length ? element("p", {}, `Samples whose output stays 0, numbered as in the plane: ${limit.ignored.map((k) => k + 1).join(", ")}.`) : null,
-      limit.reasons.some((reason) => NUMBERED.test(reason)) ? element("p", { class: "hint" }, "The sentences of a certificate count samples and neurons from 0, the plane counts them from 1.") : null,
       rows.length ? table(["quantity", "value"], rows) : null,
     ].filter(Boolean);
   }

@@ -43,7 +43,7 @@ export class Plane {
     if (this.surface.resize()) this.hasStill = false;
     const { width, height } = this.surface;
     this.center = [width / 2, height / 2];
-    this.radius = 0.5 * Math.min(width, height) - 34;
+    this.radius = Math.max(1, 0.5 * Math.min(width, height) - 34); // a page within another has no size until it is in sight
   }
 
   samplePoint(k) {

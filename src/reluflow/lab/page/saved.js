@@ -69,7 +69,12 @@ export function showSavedPage() {
     at: () => viewer.position, scrub: (/** @type {number} */ place) => viewer.scrub(place),
     neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()),
   }) });
-  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) viewer.play(1);
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  new IntersectionObserver((changes, observer) => { // within another page the run would be over before one comes to it
+    if (!changes.some((change) => change.isIntersecting)) return;
+    observer.disconnect();
+    viewer.play(1);
+  }, { threshold: 0.5 }).observe(viewer.planeCanvas);
 }
 
 /** What is said of a run: why of the neuron chosen, phases, end, events. */

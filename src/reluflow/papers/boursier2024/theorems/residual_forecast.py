@@ -195,13 +195,13 @@ def _observed(evidence: Evidence) -> _Observed | None:
 
 @requires(_observed, "a run that leaves the plateau")
 def _direction(evidence: Evidence, seen: _Observed) -> Comparison:
-    detail = f"neuron {seen.neuron}, which grew most, is {seen.degrees:.3g} degrees from a forecast of its sign"
+    detail = f"neuron {seen.neuron + 1}, which grew most, is {seen.degrees:.3g} degrees from a forecast of its sign"
     return at_most(seen.degrees, evidence.parameter("degrees"), detail=detail)
 
 
 @requires(_observed, "a run that leaves the plateau")
 def _rate(evidence: Evidence, seen: _Observed) -> Comparison:
-    detail = f"neuron {seen.neuron} grew at the rate {seen.rate:.6g}, forecast {seen.forecast_rate:.6g}"
+    detail = f"neuron {seen.neuron + 1} grew at the rate {seen.rate:.6g}, forecast {seen.forecast_rate:.6g}"
     return equals(seen.rate, seen.forecast_rate, atol=evidence.parameter("rtol") * seen.forecast_rate, detail=detail)
 
 

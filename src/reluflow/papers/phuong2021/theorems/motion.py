@@ -124,7 +124,8 @@ def _general_position(evidence: Evidence) -> Comparison:
         smallest_subset_singular_value(evidence.dataset.X, max_subsets=MAX_SUBSETS),
         "the subsets of $d$ samples are too many to check",
     )
-    return judgement(found[0] > 1e-9, found[0] - 1e-9, f"least singular value {found[0]:.3g}, samples {found[1]}")
+    numbers = ", ".join(str(int(k) + 1) for k in found[1])
+    return judgement(found[0] > 1e-9, found[0] - 1e-9, f"least singular value {found[0]:.3g}, samples {numbers}")
 
 
 def _triples(evidence: Evidence) -> list[tuple[float, Network, Network, Network, FloatArray, BoolArray]]:
