@@ -29,7 +29,6 @@ from reluflow.theory.hypotheses import BALANCED, FADING_LOSS, RELU
 from reluflow.theory.measures import AtMost, ScaledDownTo
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 
-
 _ROUNDED = 1e-14  # of 1 - cos: a direction this near another one is taken for it
 
 
