@@ -11,6 +11,7 @@ from reluflow.certificates.hard_margin import hard_margin
 from reluflow.certificates.limits.class_traps import is_orthogonally_separable, is_trapped
 from reluflow.data.dataset import Dataset
 from reluflow.losses import AbstractLoss
+from reluflow.study.numbering import numbered
 
 if TYPE_CHECKING:
     from reluflow.study.whole_study import Study
@@ -77,8 +78,7 @@ def about_class_limit(found: Study) -> list[str]:
     counts = [int(np.sum(np.any(active[:, classes == c], axis=1))) for c in range(data.num_outputs)]
     dead = np.flatnonzero(~active.any(axis=1))
     ends = ", ".join(f"{count} with {name}" for count, name in zip(counts, data.classes, strict=True))
-    names = ", ".join(str(j + 1) for j in dead[:10]) + (", ..." if dead.size > 10 else "")
-    dies = f"{dead.size} die{'s' if dead.size == 1 else ''} ({names})" if dead.size else "none dies"
+    dies = f"{dead.size} die{'s' if dead.size == 1 else ''} ({numbered(dead)})" if dead.size else "none dies"
     margins = np.array([hard_margin(data.X[classes == c]).margin for c in range(data.num_outputs)])
     shares = 1.0 / margins / np.sum(1.0 / margins)
     parts = [

@@ -15,6 +15,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.study.class_order import about_class_limit, about_class_order
 from reluflow.study.group_sentences import about_groups
+from reluflow.study.numbering import numbered
 from reluflow.study.scale_advice import power_of_ten
 
 if TYPE_CHECKING:
@@ -100,15 +101,12 @@ def _about_end(found: Study) -> list[str]:
     proof = "" if flow.limit.is_proof else " (computed, not proved)"
     kind = _KINDS.get(str(certificate.kind), str(certificate.kind))
     if certificate.ignored:
-        names = ", ".join(str(k + 1) for k in certificate.ignored[:10]) + (
-            ", ..." if len(certificate.ignored) > 10 else ""
-        )
         is_one = len(certificate.ignored) == 1
         return [
             f"{who} {_classified(found, flow)}. Its norm grows without bound, and it ignores "
-            f"{'sample' if is_one else 'samples'} {names}: no neuron is active there, the output "
-            f"stays 0, and the loss tends to {certificate.residuals['loss_at_infinity']:.6g}, not to 0. Its direction "
-            f"converges to {kind}{proof}.",
+            f"{'sample' if is_one else 'samples'} {numbered(certificate.ignored)}: no neuron is active there, the "
+            f"output stays 0, and the loss tends to {certificate.residuals['loss_at_infinity']:.6g}, not to 0. Its "
+            f"direction converges to {kind}{proof}.",
             *handed_over,
         ]
     if trajectory.outcome is Outcome.DIRECTION_CONVERGED:
@@ -154,9 +152,8 @@ def _classified(found: Study, flow: FlowSummary) -> str:
     n = found.dataset.n
     if len(wrong) == 0:
         return f"classifies all {n} samples correctly"
-    names = ", ".join(str(k + 1) for k in wrong[:10]) + (", ..." if len(wrong) > 10 else "")
     right = n - len(wrong)
-    return f"classifies {right} of {n} samples correctly ({right / n:.1%}; wrong: {names})"
+    return f"classifies {right} of {n} samples correctly ({right / n:.1%}; wrong: {numbered(wrong)})"
 
 
 def _against_linear(found: Study, flow: FlowSummary) -> list[str]:
