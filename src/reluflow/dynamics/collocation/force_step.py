@@ -155,7 +155,7 @@ class ForceStep:
                 paths=carried.paths,
                 coefficients=_raised(coefficients, base),
                 log_rates=given_back.log_rates,
-                curvatures=np.empty(0),  # where the step ends, or a new matrix is made: they are half of its forces' work
+                curvatures=np.empty(0),  # half of the work of forces: filled in where the iteration ends
                 size=size,
                 outputs=carried.outputs,
                 bias=None if carried.bias is None else carried.bias[-1],
