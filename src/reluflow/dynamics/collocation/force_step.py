@@ -183,7 +183,7 @@ class ForceStep:
 
     def _curvatures(self, carried: CarriedNeurons) -> FloatArray:
         """How forces answer to outputs at mid-step."""
-        return self.samples.relative(carried.outputs[None, _MIDDLE]).curvatures[0]
+        return np.asarray(self.samples.relative(carried.outputs[None, _MIDDLE]).curvatures[0])
 
     def first_heavy_kink(self, found: Solution, neurons: LoneNeurons) -> float:
         """Where the first event lies that bends the forces by more than the tolerance, else infinity."""
