@@ -8,7 +8,7 @@ from reluflow.bench.benchmark import Timing, best_time
 from reluflow.bench.dense import right_and_on, whole_mnist
 from reluflow.bench.general_solvers import diffrax_outputs_end, scipy_end
 from reluflow.bench.linear_programs import cells_by_linear_programs
-from reluflow.bench.outputs import EveryClassRight, real_classes
+from reluflow.bench.outputs import FirstAllRight, real_classes
 from reluflow.bench.registry import ALL, benchmarks_named
 from reluflow.bench.sweep import differing_rows
 from reluflow.data import Dataset, load
@@ -16,7 +16,7 @@ from reluflow.data.classified import wrongly_classified
 from reluflow.data.mnist import has_full_mnist
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.stopping import AtTime, Exhausted
+from reluflow.dynamics.stopping import AtTime, Exhausted, FirstOf
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.cones import activation_cones
 from reluflow.losses import LogisticLoss, SquareLoss
@@ -110,8 +110,15 @@ def test_descent_and_a_general_solver_agree_with_the_flow_of_several_outputs():
     np.testing.assert_allclose(theirs, ours, atol=3e-4 * np.max(np.abs(ours)))
 
 
-def test_every_class_right_waits_for_the_last_sample():
-    problem = real_classes("wine", 10)
-    run = train(problem, CollocationFlow(rtol=1e-5), until=EveryClassRight(), max_steps=400)
-    assert run.outcome.code == "reached"
-    assert not wrongly_classified(problem.dataset, run.predictions).any()
+def test_the_moment_at_which_every_class_is_right_is_noted_on_the_way():
+    """A run that never got there was followed twice, each time for all that it was allowed."""
+    problem, first = real_classes("wine", 10), FirstAllRight()
+    run = train(problem, CollocationFlow(rtol=1e-5), until=FirstOf((first, AtTime(1000.0))), max_steps=400)
+    (steps, log_time, _, _) = first.noted[0]
+    assert len(first.noted) == 1
+    assert 0 < steps < run.steps
+    assert log_time < run.log_time
+    until_then = train(problem, CollocationFlow(rtol=1e-5), max_steps=steps)
+    assert not wrongly_classified(problem.dataset, until_then.predictions).any()
+    before = train(problem, CollocationFlow(rtol=1e-5), max_steps=steps - 1)
+    assert wrongly_classified(problem.dataset, before.predictions).any()

@@ -24,33 +24,36 @@ def _own_output(h: Any, y: Any) -> Any:
     return own
 
 
-def _log_rivals(h: Any, y: Any) -> Any:
-    """ln sum_{c != y} exp(h_c - h_y)."""
-    own = _own_output(h, y)
-    largest = np.where(y == 0, h[1], h[0]) - own
+def _log_rivals(h: Any, y: Any, own: Any) -> Any:
+    """ln sum_{c != y} exp(h_c - h_y), given h_y."""
+    gaps = [np.where(y == c, -np.inf, h[c] - own) for c in range(len(h))]
+    largest = gaps[0]
     for c in range(1, len(h)):
-        largest = np.where(y == c, largest, np.maximum(largest, h[c] - own))
-    total = 0.0 * largest
-    for c in range(len(h)):
-        total = total + np.where(y == c, 0.0, np.exp(np.minimum(h[c] - own - largest, 0.0)))
+        largest = np.maximum(largest, gaps[c])
+    total = np.exp(gaps[0] - largest)
+    for c in range(1, len(h)):
+        total = total + np.exp(gaps[c] - largest)
     return largest + np.log(total)
 
 
 def _shared(h: Any, y: Any) -> Any:
-    return _own_output(h, y), _log_rivals(h, y)
+    """h_y, z and ln(1 + e^-|z|)."""
+    own = _own_output(h, y)
+    rivals = _log_rivals(h, y, own)
+    return own, rivals, np.log1p(np.exp(-np.abs(rivals)))
 
 
 def _value(h: Any, y: Any, shared: Any) -> Any:
-    return np.logaddexp(0.0, shared[1])
+    return np.maximum(shared[1], 0.0) + shared[2]
 
 
 def _log_probability(h: Any, y: Any, c: Any, shared: Any) -> Any:
-    own, rivals = shared
-    return h[c] - own - np.maximum(rivals, 0.0) - np.log1p(np.exp(-np.abs(rivals)))
+    own, rivals, soft = shared
+    return h[c] - own - np.maximum(rivals, 0.0) - soft
 
 
 def _log_force(h: Any, y: Any, c: Any, shared: Any) -> Any:
-    return np.where(y == c, -np.logaddexp(0.0, -shared[1]), _log_probability(h, y, c, shared))
+    return np.where(y == c, np.minimum(shared[1], 0.0) - shared[2], _log_probability(h, y, c, shared))
 
 
 def _force(h: Any, y: Any, c: Any, shared: Any) -> Any:
@@ -60,7 +63,7 @@ def _force(h: Any, y: Any, c: Any, shared: Any) -> Any:
 def _log_curvature(h: Any, y: Any, c: Any, e: Any, shared: Any) -> Any:
     if c != e:
         return _log_probability(h, y, c, shared) + _log_probability(h, y, e, shared)
-    size = np.abs(_log_rivals(h, c))  # of the logarithm of the odds against c
+    size = np.abs(_log_rivals(h, c, h[c]))  # of the logarithm of the odds against c
     return -size - 2.0 * np.log1p(np.exp(-size))  # ln p_c (1 - p_c)
 
 

@@ -1,19 +1,38 @@
-"""Rows of the kernel of several outputs, made in parts where its factors do not fit into memory."""
+"""Rows of the kernel of several outputs, made block by block without its factors."""
+
+import tracemalloc
 
 import numpy as np
+import pytest
 
-from reluflow.dynamics.collocation import outputs_kernel
 from reluflow.dynamics.collocation.outputs_kernel import OutputsKernel
 from reluflow.geometry.boundary.walls import Walls
 
 
-def test_rows_made_in_parts_are_the_rows(monkeypatch, rng):
-    """A run on 30,912 images in five classes asked for 45 GiB in its third step, and ended with a MemoryError."""
+@pytest.mark.parametrize("moves_outputs", [True, False])
+@pytest.mark.parametrize("bias_rate", [0.0, 0.3])
+def test_rows_are_products_of_the_factors_with_slides(moves_outputs, bias_rate, rng):
+    """Some forces of a sample without the others, as of vector regression; two neurons slide, one on two walls."""
     X, z = rng.standard_normal((9, 4)), rng.standard_normal((5, 7))
     walls = Walls.of(X)
-    kernel = OutputsKernel(z, np.ones(5), walls, 0.1, X, heights=z[:, :4] @ walls.normals.T)
-    forces = np.array([0, 5, 26])
-    whole = kernel.rows(forces)
-    monkeypatch.setattr(outputs_kernel, "_MOST_NUMBERS", 4 * kernel.num_factors)
-    np.testing.assert_allclose(kernel.rows(forces), whole, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(whole[:, forces].diagonal(), kernel.diagonal()[forces], rtol=1e-12)
+    for j, on in ((1, [2]), (3, [4, 6])):
+        basis, _ = np.linalg.qr(walls.normals[on].T)
+        z[j, :4] -= basis @ (basis.T @ z[j, :4])
+    options = {"heights": z[:, :4] @ walls.normals.T, "moves_outputs": moves_outputs, "bias_rate": bias_rate}
+    kernel = OutputsKernel(z, rng.uniform(0.5, 2.0, 5), walls, 0.1, X, **options)
+    forces, every = np.array([0, 5, 6, 7, 8, 26]), np.arange(27)
+    np.testing.assert_allclose(kernel.rows(forces), kernel.factors(forces) @ kernel.factors(every).T, atol=1e-12)
+    np.testing.assert_allclose(kernel.rows(every).diagonal(), kernel.diagonal(), atol=1e-12)
+
+
+def test_rows_take_little_memory_beside_themselves(rng):
+    """A run on 30,912 images in five classes asked for 45 GiB in its third step, and ended with a MemoryError."""
+    X, z = rng.standard_normal((300, 40)), rng.standard_normal((60, 43))
+    walls = Walls.of(X)
+    kernel = OutputsKernel(z, np.ones(60), walls, 0.0, X, heights=z[:, :40] @ walls.normals.T)
+    tracemalloc.start()
+    rows = kernel.rows(np.arange(0, 900, 90))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert kernel.num_factors * 900 * 8 > 50 * rows.nbytes
+    assert peak < 10 * rows.nbytes

@@ -10,7 +10,11 @@ from reluflow.after_run import Stage
 from reluflow.certificates.certificate import Certificate, Kind
 from reluflow.certificates.certify import certify
 from reluflow.certificates.direction import ignored_samples
-from reluflow.certificates.limits.class_direction import ClassDirection, nearest_class_direction
+from reluflow.certificates.limits.class_direction import (
+    ClassDirection,
+    has_only_one_direction,
+    nearest_class_direction,
+)
 from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.certificates.limits.nearest_direction import IS_KKT, nearest_direction, program_size
 from reluflow.certificates.pair_kkt import smallest_margin
@@ -338,8 +342,11 @@ class _LimitSearch:
         if not margin >= self.next_margin:
             return None
         self.next_margin = max(_COSTLY_GROWTH * margin, margin**_FAR_CLASS_GROWTH if margin > RESCALED_MARGIN else 0.0)
-        near = nearest_class_direction(run.network(), problem)
+        network, is_late = run.network(), margin >= rule.patience * rule.smallest_margin
+        if not is_late and not has_only_one_direction(network, problem):
+            return None  # whatever direction is near, the run goes on
+        near = nearest_class_direction(network, problem)
         if near is None or near.kkt.residual > rule.kkt:
             return None
-        is_settled = near.distance <= rule.close and margin >= rule.patience * rule.smallest_margin
+        is_settled = near.distance <= rule.close and is_late
         return Outcome.DIRECTION_CONVERGED if near.is_only or is_settled else None

@@ -107,11 +107,15 @@ def nearest_class_direction(network: Network, problem: TrainingProblem) -> Class
             solved = _shared_out(last, unit, group, found)
             kkt = pair_kkt(solved, dataset, active_rtol=1e-6, kink_rtol=_ON_BOUNDARY)
             if best is None or kkt.residual < best.kkt.residual:
-                is_only = is_trapped(network, dataset) and not problem.moves_output_bias
-                best = ClassDirection(last, solved, kkt, is_only)
+                best = ClassDirection(last, solved, kkt, has_only_one_direction(network, problem))
             if kkt.residual <= IS_KKT:
                 return best
     return best
+
+
+def has_only_one_direction(network: Network, problem: TrainingProblem) -> bool:
+    """Whether every neuron is trapped by one class (see `is_trapped`), so that the flow tends to no other direction."""
+    return is_trapped(network.replace(b=None), problem.dataset) and not problem.moves_output_bias
 
 
 class _Start(NamedTuple):

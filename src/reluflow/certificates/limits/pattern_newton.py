@@ -215,7 +215,8 @@ def _gradients(here: Bundles, X: FloatArray, samples: IndexArray, directions: Fl
     levers = (directions @ here.v.T) * here.slopes[:, samples].T  # (p, g)
     along_w = levers[:, :, None] * X[samples][:, None, :]
     for g, basis in enumerate(here.bases):
-        along_w[:, g] -= (along_w[:, g] @ basis.T) @ basis
+        if len(basis):
+            along_w[:, g] -= (along_w[:, g] @ basis.T) @ basis
     heights = (here.w @ X[samples].T).T * here.slopes[:, samples].T  # (p, g)
     along_v = heights[:, :, None] * directions[:, None, :]
     return np.hstack([along_w.reshape(len(samples), -1), along_v.reshape(len(samples), -1)])
@@ -238,11 +239,17 @@ def _nonnegative_multipliers(
 def _equations(
     here: Bundles, multipliers: FloatArray, X: FloatArray, samples: IndexArray, directions: FloatArray
 ) -> FloatArray:
-    """theta - sum lambda grad g, and g - 1."""
-    theta = np.concatenate([here.w.ravel(), here.v.ravel()])
-    gradients = _gradients(here, X, samples, directions)
-    values = 0.5 * (gradients @ theta)  # Euler: g is homogeneous of degree 2
-    return np.concatenate([theta - multipliers @ gradients, values - 1.0])
+    """theta - sum lambda grad g, and g - 1; without the table of gradients, which would be most of the work."""
+    chosen, slopes = X[samples], here.slopes[:, samples].T  # (p, g)
+    levers, products = (directions @ here.v.T) * slopes, chosen @ here.w.T
+    along_w, on = (multipliers[:, None] * levers).T @ chosen, here.w.copy()
+    for g, basis in enumerate(here.bases):
+        if len(basis):
+            along_w[g] -= (along_w[g] @ basis.T) @ basis
+            on[g] -= (on[g] @ basis.T) @ basis
+    along_v = (multipliers[:, None] * products * slopes).T @ directions
+    values = 0.5 * np.sum(levers * (products + chosen @ on.T), axis=1)  # Euler: g is homogeneous of degree 2
+    return np.concatenate([(here.w - along_w).ravel(), (here.v - along_v).ravel(), values - 1.0])
 
 
 def _jacobian(

@@ -155,7 +155,7 @@ class ForceStep:
                 paths=carried.paths,
                 coefficients=_raised(coefficients, base),
                 log_rates=given_back.log_rates,
-                curvatures=samples.relative(carried.outputs[None, _MIDDLE]).curvatures[0],
+                curvatures=np.empty(0),  # half of the work of forces: filled in where the iteration ends
                 size=size,
                 outputs=carried.outputs,
                 bias=None if carried.bias is None else carried.bias[-1],
@@ -165,21 +165,25 @@ class ForceStep:
             )
             if is_close:
                 self._event_capacity = max(EVENT_CAPACITY, 2 * int(np.max(carried.paths.num_events, initial=0)))
-                return found
+                return found._replace(curvatures=self._curvatures(carried))
             is_hopeless = HOPELESS_MISFIT * self.tolerance + gap < misfit < np.inf and stop >= 1.0
             is_stuck = not np.isfinite(gap) or (number >= STUCK_FROM and gap > STUCK_CONTRACTION * last)
             if is_hopeless or is_stuck:
-                return found._replace(status=StepStatus.TOO_LONG)
+                return found._replace(status=StepStatus.TOO_LONG, curvatures=self._curvatures(carried))
             is_slow = number >= 1 and gap > SLOW_CONTRACTION * last
-            self._newton = self._prepare(carried, given_back, found.curvatures, length, is_slow=is_slow)
+            self._newton = self._prepare(carried, given_back, length, is_slow=is_slow)
             last = gap
             changes = changes + self._newton.solve(residual)
             if samples.fades and samples.largest(changes) > MOST_RELATIVE_CHANGE:
-                return found._replace(status=StepStatus.TOO_LONG, misfit=np.inf)
+                break
             if samples.counted is not None:  # samples that no neuron acts on answer nothing: as they are given back
                 others = ~samples.counted.repeat(samples.num_outputs)
                 changes[:, others] = (given_back.forces - base)[:, others]
-        return found._replace(status=StepStatus.TOO_LONG, misfit=np.inf)
+        return found._replace(status=StepStatus.TOO_LONG, curvatures=self._curvatures(carried), misfit=np.inf)
+
+    def _curvatures(self, carried: CarriedNeurons) -> FloatArray:
+        """How forces answer to outputs at mid-step."""
+        return np.asarray(self.samples.relative(carried.outputs[None, _MIDDLE]).curvatures[0])
 
     def first_heavy_kink(self, found: Solution, neurons: LoneNeurons) -> float:
         """Where the first event lies that bends the forces by more than the tolerance, else infinity."""
@@ -212,7 +216,6 @@ class ForceStep:
         self,
         carried: CarriedNeurons,
         given_back: RelativeForces,
-        curvatures: FloatArray,
         length: float,
         *,
         is_slow: bool,
@@ -220,7 +223,7 @@ class ForceStep:
         """Newton's matrix for this step: the old one if it is near, a new one at mid-step where that was slow."""
         if self._newton is not None and abs(np.log(self._newton.length / length)) <= STALE_LENGTH and not is_slow:
             return self._newton
-        samples = self.samples
+        samples, curvatures = self.samples, self._curvatures(carried)
         middles, mass = carried.paths.places[:, _MIDDLE], carried.mass * carried.kept[_MIDDLE]
         is_stiff = self._newton is not None and self._newton.stiffness > DOUBLE_PRECISION_STIFFNESS
         kernel: TangentKernel | OutputsKernel

@@ -14,8 +14,6 @@ from reluflow.dynamics.collocation.tuning import DEPENDENT_SINGULAR_VALUE
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import Walls
 
-_MOST_NUMBERS = 1 << 27  # of F that are made at once, 1 GiB
-
 
 class OutputsKernel:
     """dh_kc/dt per unit force on output e of sample l, for neurons z = (w, v) with given masses.
@@ -84,14 +82,31 @@ class OutputsKernel:
         return found
 
     def rows(self, forces: IntArray) -> FloatArray:
-        """K for some of the forces and all, shape (len(forces), n K)."""
-        every = np.arange(len(self._X) * self._v.shape[1])
-        active = self.factors(forces)
-        at_once = max(1, _MOST_NUMBERS // max(1, self.num_factors))  # F of 30,912 images in five classes is 45 GiB
-        if len(every) <= at_once:
-            return np.asarray(active @ self.factors(every).T)
-        parts = [every[first : first + at_once] for first in range(0, len(every), at_once)]
-        return np.hstack([active @ self.factors(part).T for part in parts])
+        """K for some of the forces and all, shape (len(forces), n K).
+
+        Block by block of two outputs: sums over neurons, each (r, n), times <x_k, x_l>, instead of over the d + K times
+        as many columns of F. Neurons that slide lose what lies along their walls.
+        """
+        (n, _), (_, num_outputs) = self._X.shape, self._v.shape
+        samples, outputs = np.divmod(forces, num_outputs)
+        owners = np.array([j for j, basis in self._bases.items() for _ in basis], dtype=np.intp)
+        walls = [self._slopes[j][:, None] * (self._X @ basis.T) for j, basis in self._bases.items()]
+        along_walls = np.hstack(walls) if walls else np.zeros((n, 0))
+        found = np.zeros((len(forces), n, num_outputs))
+        for c in range(num_outputs):
+            places = np.flatnonzero(outputs == c)
+            chosen = samples[places]
+            gram, slopes, sliding = self._X[chosen] @ self._X.T, self._slopes[:, chosen].T, along_walls[chosen]
+            for e in range(num_outputs):
+                levers = self._v[:, c] * self._v[:, e]
+                block = (slopes * levers) @ self._slopes
+                block *= gram
+                if owners.size:
+                    block -= (sliding * levers[owners]) @ along_walls.T
+                if c == e:
+                    block += self._inner[:, chosen].T @ self._inner + self._bias_rate
+                found[places, :, e] = block
+        return found.reshape(len(forces), n * num_outputs)
 
     def diagonal(self) -> FloatArray:
         """K for every force and itself, shape (n K,)."""

@@ -86,7 +86,7 @@ def _of_classes(
     num_points, _, num_outputs = outputs.shape
     is_own = labels[:, None] == np.arange(num_outputs)  # (n, K)
     logs = loss.log_force(outputs, labels)  # ln p of the other classes, ln (1 - p) of the own one
-    log_own = np.sum(np.where(is_own, logs, 0.0), axis=2)
+    log_own = logs[:, np.arange(len(labels)), labels.astype(np.intp)]
     in_rate = log_own if counted is None else np.where(counted, log_own, -np.inf)
     top = np.max(in_rate, axis=1, keepdims=True)
     total = np.sum(np.exp(in_rate - top), axis=1, keepdims=True)
