@@ -16,7 +16,8 @@ from reluflow.data.classified import wrongly_classified
 from reluflow.data.mnist import has_full_mnist
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.stopping import AtTime, Exhausted, FirstOf
+from reluflow.dynamics.keep import Keep
+from reluflow.dynamics.stopping import AtTime, Exhausted
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.cones import activation_cones
 from reluflow.losses import LogisticLoss, SquareLoss
@@ -113,9 +114,9 @@ def test_descent_and_a_general_solver_agree_with_the_flow_of_several_outputs():
 def test_the_moment_at_which_every_class_is_right_is_noted_on_the_way():
     """A run that never got there was followed twice, each time for all that it was allowed."""
     problem, first = real_classes("wine", 10), FirstAllRight()
-    run = train(problem, CollocationFlow(rtol=1e-5), until=FirstOf((first, AtTime(1000.0))), max_steps=400)
-    (steps, log_time, _, _) = first.noted[0]
-    assert len(first.noted) == 1
+    run = train(problem, CollocationFlow(rtol=1e-5), until=AtTime(1000.0), keep=Keep(recorder=first), max_steps=400)
+    assert first.noted is not None
+    steps, log_time, _, _ = first.noted
     assert 0 < steps < run.steps
     assert log_time < run.log_time
     until_then = train(problem, CollocationFlow(rtol=1e-5), max_steps=steps)

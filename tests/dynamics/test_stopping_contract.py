@@ -13,7 +13,6 @@ import reluflow
 from problems import small_problem
 from reluflow import EventDrivenFlow, LogisticLoss, SquareLoss, train
 from reluflow.bench.dense import EverySampleRight
-from reluflow.bench.outputs import EveryClassRight
 from reluflow.certificates.limits.certified_limit import LimitIdentified
 from reluflow.certificates.limits.levelling import LevelledOff
 from reluflow.dynamics.stopping import Aligned, AtTime, DirectionConverged, Exhausted, FirstOf, LossBelow, Stationary
@@ -36,7 +35,6 @@ RULES = (  # each with the outcome it gives on `min-toy`, whose classifier grows
     (LevelledOff(), Outcome.HORIZON),
     (SquaredNorm(5.0), Outcome.REACHED),
     (EverySampleRight(1.0), Outcome.REACHED),
-    (EveryClassRight(), Outcome.REACHED),
     (Arrival(0.7), Outcome.STATIONARY),
     (TimeLeftForDescent(Stationary(), 1e9), Outcome.HORIZON),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 
@@ -18,11 +17,11 @@ from reluflow.data.classified import wrongly_classified
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Check, Exhausted, FirstOf
+from reluflow.dynamics.stopping import AtTime, Exhausted
 from reluflow.dynamics.train import train
-from reluflow.dynamics.trajectory import Outcome
 from reluflow.losses import SoftmaxLoss, SquareLoss
 from reluflow.network.initialization import balanced_initialization
 
@@ -35,28 +34,23 @@ _ALLOWED_S = 300.0  # of processor time, for a run to its end
 _COUNTS = (1, 2, 4, 8, 16)
 
 
-@dataclass(frozen=True)
-class FirstAllRight(AbstractStoppingRule):
-    """Note when every sample has first had the largest output at its own class; never stop.
+class FirstAllRight:
+    """A recorder that notes when every sample first has the largest output at its own class.
 
-    Parameters
+    Attributes
     ----------
     noted
-        Steps, logarithm of the time, and seconds of the clock and the processor since the start; empty before.
+        Steps, logarithm of the time, and seconds of the clock and the processor since this was made; None before.
     """
 
-    noted: list[tuple[int, float, float, float]] = field(default_factory=list, compare=False)
+    def __init__(self) -> None:
+        self.noted: tuple[int, float, float, float] | None = None
+        self._began, self._used = time.perf_counter(), time.process_time()
 
-    def start(self) -> Check:
-        began, used = time.perf_counter(), time.process_time()
-
-        def check(run: AbstractRun) -> Outcome | None:
-            if not self.noted and not wrongly_classified(run.problem.dataset, run.outputs()).any():
-                seconds, cpu = time.perf_counter() - began, time.process_time() - used
-                self.noted.append((run.steps, run.log_time, seconds, cpu))
-            return None
-
-        return check
+    def __call__(self, run: AbstractRun) -> None:
+        if self.noted is None and not wrongly_classified(run.problem.dataset, run.outputs()).any():
+            seconds, cpu = time.perf_counter() - self._began, time.process_time() - self._used
+            self.noted = (run.steps, run.log_time, seconds, cpu)
 
 
 def real_classes(name: str, width: int) -> TrainingProblem | None:
@@ -103,9 +97,9 @@ def to_the_end(name: str, width: int) -> list[Timing]:
     if problem is None:
         return []
     first, title = FirstAllRight(), f"outputs/{name}"
-    until = FirstOf((first, end_of_training(problem)))
+    until, keep = end_of_training(problem), Keep(recorder=first)
     began, used = time.perf_counter(), time.process_time()
-    run = train(problem, CollocationFlow(rtol=_RTOL), until=until, max_seconds=_ALLOWED_S)
+    run = train(problem, CollocationFlow(rtol=_RTOL), until=until, keep=keep, max_seconds=_ALLOWED_S)
     limit = certified_limit(run)
     seconds, cpu = time.perf_counter() - began, time.process_time() - used
     words = (
@@ -113,11 +107,11 @@ def to_the_end(name: str, width: int) -> list[Timing]:
         f"{'proved' if limit.is_proof else 'not proved'}, {cpu:.1f} s of processor"
     )
     end = Timing(f"{title}-end", seconds, "none", None, words)
-    if not first.noted:
+    if first.noted is None:
         wrong = int(np.sum(wrongly_classified(problem.dataset, run.predictions)))
         words = f"never: {wrong} of {problem.dataset.n} wrong at the end"
         return [Timing(f"{title}-right", seconds, "none", None, words), end]
-    steps, log_time, until_right, cpu = first.noted[0]
+    steps, log_time, until_right, cpu = first.noted
     words = f"{steps} steps to ln t = {log_time:.4g}, none of {problem.dataset.n} wrong, {cpu:.1f} s of processor"
     return [Timing(f"{title}-right", until_right, "none", None, words), end]
 
