@@ -10,6 +10,7 @@ from reluflow.bench.general_solvers import diffrax_outputs_end, scipy_end
 from reluflow.bench.linear_programs import cells_by_linear_programs
 from reluflow.bench.outputs import FirstAllRight, real_classes
 from reluflow.bench.registry import ALL, benchmarks_named
+from reluflow.bench.roofline import Machine, Work, least_work, this_machine
 from reluflow.bench.sweep import differing_rows
 from reluflow.data import Dataset, load
 from reluflow.data.classified import wrongly_classified
@@ -123,3 +124,29 @@ def test_the_moment_at_which_every_class_is_right_is_noted_on_the_way():
     assert not wrongly_classified(problem.dataset, until_then.predictions).any()
     before = train(problem, CollocationFlow(rtol=1e-5), max_steps=steps - 1)
     assert wrongly_classified(problem.dataset, before.predictions).any()
+
+
+def test_least_work_of_a_step_counted_by_hand():
+    """Two neurons, three samples in four dimensions: the samples span three of these.
+
+    Outputs at five nodes and four checks and pulls at five nodes are 14 products of a 2 x 3 with a 3 x 3 matrix and 14
+    sums of 2 terms for each of three samples and one output.
+    """
+    work = least_work(n=3, d=4, m=2, outputs=1, steps=1)
+    assert work == Work(flops=14 * 2 * (2 * 3 * 3) + 14 * 2 * (2 * 3), bytes=2 * 8 * (3 * 3))
+    assert least_work(n=3, d=4, m=2, outputs=1, steps=7).flops == 7 * work.flops
+
+
+def test_roofline_is_the_slower_of_operations_and_traffic():
+    machine = Machine(flops_per_s=10.0, bytes_per_s=2.0)
+    assert machine.seconds(Work(flops=30.0, bytes=2.0)) == 3.0
+    assert machine.seconds(Work(flops=30.0, bytes=20.0)) == 10.0
+
+
+def test_no_run_takes_less_than_the_roofline_says():
+    """The share is below one on a task that is all products, and every row of `bench dense` states it."""
+    (comparison,) = benchmarks_named("dense/plane")[0].run()
+    words = comparison.agreement.rpartition(", ")[2]
+    assert words.endswith(" % of the roofline")
+    assert 0.0 < float(words.removesuffix(" % of the roofline")) < 100.0
+    assert this_machine().flops_per_s > this_machine().bytes_per_s / 8.0

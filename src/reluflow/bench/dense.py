@@ -13,6 +13,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.bench.benchmark import Benchmark, Timing, best_time
 from reluflow.bench.general_solvers import diffrax_end, scipy_end
+from reluflow.bench.roofline import roofline_words
 from reluflow.certificates.direction import ignored_samples
 from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
 from reluflow.data.dataset import Dataset
@@ -99,7 +100,7 @@ def compare(task: DenseTask) -> list[Timing]:
     problem = task.problem()
     until = _rule(task)
     ours_s, ours = best_time(partial(train, problem, CollocationFlow(rtol=task.rtol), until=until), repeats=2)
-    words = f"{ours.steps} steps, {ours.crossings} crossings, {ours.slides} slides"
+    words = f"{ours.steps} steps, {ours.crossings} crossings, {ours.slides} slides, {roofline_words(ours, ours_s)}"
     if task.end is None:
         limit = certified_limit(ours)
         proof = "proved" if limit.is_proof else "not proved"
@@ -147,7 +148,8 @@ def classification_tail() -> list[Timing]:
     network = balanced_initialization(data, width=50, scale=1e-3, rng=rng)
     problem = TrainingProblem(data, LogisticLoss(), network)
     ours_s, ours = best_time(partial(train, problem, CollocationFlow(), until=LimitIdentified()), repeats=1)
-    words = f"{ours.steps} steps to ln t = {ours.log_time:.0f}: {certified_limit(ours).certificate.kind}"
+    kind = certified_limit(ours).certificate.kind
+    words = f"{ours.steps} steps to ln t = {ours.log_time:.0f}: {kind}, {roofline_words(ours, ours_s)}"
     return [Timing("dense/tail-20-5-50", ours_s, "none", None, words)]
 
 
@@ -160,7 +162,7 @@ def small() -> list[Timing]:
     ours_s, ours = best_time(partial(train, problem, CollocationFlow(rtol=1e-6), until=AtTime(100.0)))
     peer_s, peer = best_time(partial(train, problem, EventDrivenFlow(rtol=1e-6), until=AtTime(100.0)))
     gap = float(np.max(np.abs(ours.outputs[-1] - peer.outputs[-1])))
-    words = f"{ours.steps} against {peer.steps} steps, outputs {gap:.1e} apart"
+    words = f"{ours.steps} against {peer.steps} steps, outputs {gap:.1e} apart, {roofline_words(ours, ours_s)}"
     return [Timing("dense/plane-10-2-200", ours_s, "our event-driven flow, rtol 1e-6", peer_s, words)]
 
 
@@ -229,7 +231,8 @@ def _until_right(problem: TrainingProblem, flow: CollocationFlow) -> tuple[Timin
     end = run.end
     words = (
         f"at t = {run.time:.4g}, after {run.steps} steps, {np.count_nonzero(end.outputs * data.y > 0.1)} of {data.n} "
-        f"images right with margin 0.1 and {len(ignored_samples(end.network, data))} ignored by every neuron"
+        f"images right with margin 0.1 and {len(ignored_samples(end.network, data))} ignored by every neuron, "
+        f"{roofline_words(run, fitted_s)}"
     )
     return Timing(f"dense/mnist-{data.n}", fitted_s, "none", None, words), run
 
@@ -243,7 +246,7 @@ def _to_the_limit(name: str, problem: TrainingProblem, flow: CollocationFlow, *,
     num_ignored, until = len(ignored_samples(limit.network, data)), "for ever" if limit.is_proof else "so far"
     words = (
         f"{run.steps} steps to {run.outcome.code} at ln t = {run.log_time:.4g}: {limit.certificate.kind}, {proof}, "
-        f"margin {limit.certificate.margin:.6g}, {num_ignored} samples ignored {until}"
+        f"margin {limit.certificate.margin:.6g}, {num_ignored} samples ignored {until}, {roofline_words(run, seconds)}"
     )
     if not limit.is_proof:
         words += f". {limit.reason}"
