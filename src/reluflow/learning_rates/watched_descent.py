@@ -20,6 +20,7 @@ from reluflow.learning_rates.watched_descent_kernels import (
     Neurons,
     Rules,
     Watch,
+    Workspace,
     descend_watched,
 )
 from reluflow.losses.compiled import compiled
@@ -101,6 +102,7 @@ class WatchedDescent:
         self._log = _empty_log(_LOG + heights.size)
         self._rng = np.random.default_rng(rule.seed)
         self._outputs = np.zeros(dataset.n)
+        self._workspace = Workspace(np.empty((len(a), dataset.n)), np.empty(dataset.n), np.empty(dataset.d))
         self.has_overflowed = False
         self.is_erratic = False
 
@@ -134,8 +136,9 @@ class WatchedDescent:
             began = self.steps
             with np.errstate(over="ignore", invalid="ignore"):
                 status = descend_watched(
-                    self._neurons, self._rules, self._watch, self._log, self._outputs, batches, began, count, loss
-                )
+                    self._neurons, self._rules, self._workspace, self._watch, self._log, self._outputs, batches, began,
+                    count, loss,
+                )  # fmt: skip
             self.has_overflowed = status == OVERFLOWED
             if status == LOG_FULL:
                 self._grow_log()

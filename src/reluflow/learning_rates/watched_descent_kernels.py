@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from reluflow.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMatrix, SignVector
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel
 from reluflow.losses.compiled import CompiledLoss, apply
 
 CLEAR = 3.0
@@ -47,6 +45,14 @@ class Neurons(NamedTuple):
     velocity_a: FloatVector  # (m,)
 
 
+class Workspace(NamedTuple):
+    """What an iteration writes before it reads it."""
+
+    along: FloatMatrix  # (m, n) <w_j, x_k>
+    forces: FloatVector  # (n,)
+    pull: FloatVector  # (d,) of one neuron
+
+
 class Watch(NamedTuple):
     """Where every pair of a neuron and a wall stands, changed in place; all (m, B)."""
 
@@ -69,14 +75,14 @@ class Log(NamedTuple):
     sides: SignVector  # of the wall, after it; 0: it slides
 
 
-@kernel()
+@borrowing_kernel()
 def _note(log: Log, step: int, neuron: int, wall: int, kind: int, side: int) -> None:
     at = log.counts[0]
     log.steps[at], log.neurons[at], log.walls[at], log.kinds[at], log.sides[at] = step, neuron, wall, kind, side
     log.counts[0] = at + 1
 
 
-@kernel()
+@borrowing_kernel()
 def look(watch: Watch, log: Log, j: int, b: int, height: float, step: int) -> None:
     """Take in where a pair stands after an iteration."""
     before = watch.heights[j, b]
@@ -101,10 +107,10 @@ def look(watch: Watch, log: Log, j: int, b: int, height: float, step: int) -> No
         watch.side[j, b], watch.jump[j, b] = now, 0.0
 
 
-@kernel()
+@borrowing_kernel()
 def descend_watched(
-    neurons: Neurons, rules: Rules, watch: Watch, log: Log, outputs: FloatVector, batches: IntMatrix, first_step: int,
-    num_steps: int, loss: CompiledLoss,
+    neurons: Neurons, rules: Rules, workspace: Workspace, watch: Watch, log: Log, outputs: FloatVector,
+    batches: IntMatrix, first_step: int, num_steps: int, loss: CompiledLoss,
 ) -> int:  # fmt: skip
     """Take iterations in place; a row of `batches` names the samples of each, no rows mean all of them.
 
@@ -113,7 +119,7 @@ def descend_watched(
     """
     n, d = rules.samples.shape
     m, num_walls = neurons.a.shape[0], rules.normals.shape[0]
-    along, forces, pull = np.empty((m, n)), np.empty(n), np.empty(d)
+    along, forces, pull = workspace.along, workspace.forces, workspace.pull
     for turn in range(num_steps):
         if log.counts[0] + m * num_walls > log.steps.shape[0]:
             return LOG_FULL
