@@ -10,7 +10,7 @@ from reluflow.bench.general_solvers import diffrax_outputs_end, scipy_end
 from reluflow.bench.linear_programs import cells_by_linear_programs
 from reluflow.bench.outputs import FirstAllRight, real_classes
 from reluflow.bench.registry import ALL, benchmarks_named
-from reluflow.bench.roofline import Machine, Work, least_work, this_machine
+from reluflow.bench.roofline import AlgorithmWork, MachineRates, least_work, this_machine
 from reluflow.bench.sweep import differing_rows
 from reluflow.data import Dataset, load
 from reluflow.data.classified import wrongly_classified
@@ -133,14 +133,14 @@ def test_least_work_of_a_step_counted_by_hand():
     sums of 2 terms for each of three samples and one output.
     """
     work = least_work(n=3, d=4, m=2, outputs=1, steps=1)
-    assert work == Work(flops=14 * 2 * (2 * 3 * 3) + 14 * 2 * (2 * 3), bytes=2 * 8 * (3 * 3))
+    assert work == AlgorithmWork(flops=14 * 2 * (2 * 3 * 3) + 14 * 2 * (2 * 3), bytes=2 * 8 * (3 * 3))
     assert least_work(n=3, d=4, m=2, outputs=1, steps=7).flops == 7 * work.flops
 
 
 def test_roofline_is_the_slower_of_operations_and_traffic():
-    machine = Machine(flops_per_s=10.0, bytes_per_s=2.0)
-    assert machine.seconds(Work(flops=30.0, bytes=2.0)) == 3.0
-    assert machine.seconds(Work(flops=30.0, bytes=20.0)) == 10.0
+    machine = MachineRates(flops_per_s=10.0, bytes_per_s=2.0)
+    assert machine.seconds(AlgorithmWork(flops=30.0, bytes=2.0)) == 3.0
+    assert machine.seconds(AlgorithmWork(flops=30.0, bytes=20.0)) == 10.0
 
 
 def test_no_run_takes_less_than_the_roofline_says():

@@ -24,7 +24,7 @@ _BYTES_PER_NUMBER = 8
 
 
 @dataclass(frozen=True)
-class Work:
+class AlgorithmWork:
     """Operations (an addition or a multiplication each) and bytes read from or written to memory."""
 
     flops: float
@@ -32,19 +32,19 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineRates:
     """What the cores at hand can do in a second."""
 
     flops_per_s: float
     bytes_per_s: float
 
-    def seconds(self, work: Work) -> float:
+    def seconds(self, work: AlgorithmWork) -> float:
         """The least time for some work: its operations or its traffic, whichever takes longer."""
         return max(work.flops / self.flops_per_s, work.bytes / self.bytes_per_s)
 
 
 @cache
-def this_machine() -> Machine:
+def this_machine() -> MachineRates:
     """Measure it, once per process: the best of three products of matrices and of three copies."""
     rng = np.random.default_rng(0)
     left, right = rng.standard_normal((2, _SIDE, _SIDE))
@@ -57,15 +57,15 @@ def this_machine() -> Machine:
         start = time.perf_counter()
         np.copyto(out, left)
         copy_s = min(copy_s, time.perf_counter() - start)
-    return Machine(2.0 * _SIDE**3 / product_s, 2.0 * left.nbytes / copy_s)
+    return MachineRates(2.0 * _SIDE**3 / product_s, 2.0 * left.nbytes / copy_s)
 
 
-def least_work(n: int, d: int, m: int, outputs: int, steps: int) -> Work:
+def least_work(n: int, d: int, m: int, outputs: int, steps: int) -> AlgorithmWork:
     """Of so many steps: products of n samples, in the coordinates of their span, with m neurons."""
     size = min(n, d)
     products = m * (2 * NUM_NODES + len(CHECK_PLACES)) * 2.0 * n * size
     sums = m * (2 * NUM_NODES + len(CHECK_PLACES)) * 2.0 * n * outputs
-    return Work(flops=steps * (products + sums), bytes=steps * 2.0 * n * size * _BYTES_PER_NUMBER)
+    return AlgorithmWork(flops=steps * (products + sums), bytes=steps * 2.0 * n * size * _BYTES_PER_NUMBER)
 
 
 def roofline_words(run: Trajectory, seconds: float) -> str:

@@ -16,11 +16,11 @@ from reluflow.learning_rates.watched_descent_kernels import (
     CROSSING,
     LOG_FULL,
     OVERFLOWED,
+    DescentWorkspace,
     Log,
     Neurons,
     Rules,
     Watch,
-    Workspace,
     descend_watched,
 )
 from reluflow.losses.compiled import compiled
@@ -102,7 +102,7 @@ class WatchedDescent:
         self._log = _empty_log(_LOG + heights.size)
         self._rng = np.random.default_rng(rule.seed)
         self._outputs = np.zeros(dataset.n)
-        self._workspace = Workspace(np.empty((len(a), dataset.n)), np.empty(dataset.n), np.empty(dataset.d))
+        self._workspace = DescentWorkspace(np.empty((len(a), dataset.n)), np.empty(dataset.n), np.empty(dataset.d))
         self.has_overflowed = False
         self.is_erratic = False
 

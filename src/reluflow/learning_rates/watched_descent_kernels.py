@@ -45,7 +45,7 @@ class Neurons(NamedTuple):
     velocity_a: FloatVector  # (m,)
 
 
-class Workspace(NamedTuple):
+class DescentWorkspace(NamedTuple):
     """What an iteration writes before it reads it."""
 
     along: FloatMatrix  # (m, n) <w_j, x_k>
@@ -109,7 +109,7 @@ def look(watch: Watch, log: Log, j: int, b: int, height: float, step: int) -> No
 
 @borrowing_kernel()
 def descend_watched(
-    neurons: Neurons, rules: Rules, workspace: Workspace, watch: Watch, log: Log, outputs: FloatVector,
+    neurons: Neurons, rules: Rules, workspace: DescentWorkspace, watch: Watch, log: Log, outputs: FloatVector,
     batches: IntMatrix, first_step: int, num_steps: int, loss: CompiledLoss,
 ) -> int:  # fmt: skip
     """Take iterations in place; a row of `batches` names the samples of each, no rows mean all of them.
