@@ -60,6 +60,20 @@ def test_many_parameters_give_the_same_ends_as_a_matrix(rng):
     assert (low, high) == (pytest.approx(values[0], rel=1e-8), pytest.approx(values[-1], rel=1e-8))
 
 
+@pytest.mark.parametrize("leak", [0.0, 0.3])
+@pytest.mark.parametrize("how", [{}, {"weight_decay": 0.3}, {"trains_output_layer": False}, {"weighted": True}])
+def test_neurons_of_one_pattern_are_taken_together(rng, how, leak):
+    """In the plane 30 neurons have at most eight patterns on four samples; the matrix has every neuron's rows."""
+    how = dict(how)
+    weighted = how.pop("weighted", False)
+    problem = random_problem(rng, SquareLoss(), n=4, d=2, m=30, leak=leak, **how)
+    network = problem.network.replace(weight=rng.uniform(0.5, 3.0, 30)) if weighted else problem.network
+    hessian = Hessian(problem, network)
+    assert len(np.unique(hessian.slopes, axis=0)) <= 8
+    values = np.linalg.eigvalsh(hessian.matrix())
+    assert hessian.ends() == pytest.approx((values[0], values[-1]), rel=1e-10, abs=1e-12 * np.abs(values).max())
+
+
 def test_dead_neurons_add_nothing_but_zeros(rng):
     problem = random_problem(rng, SquareLoss(), n=3, leak=0.0)
     network = problem.network

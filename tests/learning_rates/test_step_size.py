@@ -310,3 +310,14 @@ def test_several_classes_are_refused_with_the_way_out():
     network = Network(0.1 * np.eye(2), v=0.1 * np.ones((2, 3)))
     with pytest.raises(InvalidInputError, match=r"one output for a comparison with descent.*one_against_rest"):
         step_size(TrainingProblem(data, "softmax", network))
+
+
+def test_walls_are_open_where_descent_was_ended_too_early():
+    """At a rate of 1e-9 three seconds end descent before anything happens; it said that the walls are the same."""
+    answer = step_size(small_problem(width=6, scale=0.3, seed=1), rates=[1e-9], max_seconds=1.0)
+    (run,) = answer.runs
+    assert run.departure is None
+    assert run.same_gates is None
+    assert answer.same_gates.up_to is None
+    assert answer.as_json()["runs"][0]["same_gates"] is None
+    assert answer.as_json()["same_gates_up_to"] is None

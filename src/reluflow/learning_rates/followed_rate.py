@@ -49,6 +49,8 @@ class FollowedRate:
         The largest distance of an output from the flow's at some times, shape (T,).
     departure
         Where its neurons first meet other walls than those of the flow, or None.
+    same_gates
+        Whether they meet the same walls in the same order; None where descent was ended too early to tell.
     same_limit
         Whether it ends where the flow does: same certificate, same function on the data; None where that is open.
     loss
@@ -62,14 +64,10 @@ class FollowedRate:
     times: FloatArray
     distances: FloatArray
     departure: Departure | None
+    same_gates: bool | None
     same_limit: bool | None
     loss: float
     order: float = float("nan")
-
-    @property
-    def same_gates(self) -> bool:
-        """Whether its neurons meet the walls that those of the flow meet, in the same order."""
-        return self.departure is None
 
     @property
     def largest_distance(self) -> float:
@@ -112,12 +110,12 @@ def follow_rate(
         if exact is not None:
             times.append(lr * step)
             distances.append(float(np.max(np.abs(descent.outputs() - exact))))
-    _advance(descent, last, allowed)
-    departure = first_departure(
-        reference.gates, descent.events(), reference.walls, lr=lr, until=min(descent.time, reference.horizon)
-    )
+    is_compared = _advance(descent, last, allowed)
+    until = reference.horizon if descent.has_overflowed else min(descent.time, reference.horizon)  # none came later
+    departure = first_departure(reference.gates, descent.events(), reference.walls, lr=lr, until=until)
+    same_gates = departure is None if is_compared or departure is not None else None
     outcome, is_same, loss = _ending(reference, descent, last, allowed)
-    return FollowedRate(lr, outcome, np.array(times), np.array(distances), departure, is_same, loss)
+    return FollowedRate(lr, outcome, np.array(times), np.array(distances), departure, same_gates, is_same, loss)
 
 
 def _ending(

@@ -73,12 +73,6 @@ class Hessian:
         network = network.materialized()
         X, y, loss = problem.dataset.X, problem.dataset.y, problem.loss
         slopes = piece_of(network, X) if slopes is None else slopes
-        is_alive = np.any(slopes != 0.0, axis=1)  # the rows of dead neurons are 0, or the weight decay
-        if not problem.weight_decay and 0 < np.count_nonzero(is_alive) < len(is_alive):
-            network, slopes = network.permuted(np.flatnonzero(is_alive)), slopes[is_alive]
-            self.leaves_out = True
-        else:
-            self.leaves_out = False
         self.problem, self.network, self.slopes = problem, network, slopes
         along, root = self.network.w @ X.T, np.sqrt(self.network.weight)[:, None]
         outputs = np.asarray((self.network.weight * self.network.a) @ (self.slopes * along))
@@ -140,10 +134,37 @@ class Hessian:
 
     def ends(self) -> tuple[float, float]:
         """Smallest and largest eigenvalue."""
-        low, high = self._ends()
-        return (min(low, 0.0), max(high, 0.0)) if self.leaves_out else (low, high)
+        smaller, apart = self._by_patterns()
+        values = [*smaller._own_ends(), *apart]
+        return min(values), max(values)
 
-    def _ends(self) -> tuple[float, float]:
+    def _by_patterns(self) -> tuple[Hessian, list[float]]:
+        """A Hessian of fewer neurons, and eigenvalues apart, that have the ends of this one's spectrum between them.
+
+        With z_j = sqrt(weight_j) (w_j, a_j) the rows of Z, steps S of the neurons of one pattern move the outputs by
+        Z^T S alone. Where Z = Q R has more rows than columns, the steps Q T have the Hessian of neurons R, and the
+        others, orthogonal to Q, move no output: only the pull D of the pattern and weight decay act on them.
+        """
+        network, most = self.network, self.network.d + 1
+        patterns, pattern_of, sizes = np.unique(self.slopes, axis=0, return_inverse=True, return_counts=True)
+        if not np.any(sizes > most):
+            return self, []
+        alone = sizes[pattern_of.ravel()] <= most
+        rows, slopes, apart = [self._parameters[alone]], [self.slopes[alone]], [self.problem.weight_decay]
+        for at in np.flatnonzero(sizes > most):
+            members = np.flatnonzero(pattern_of.ravel() == at)
+            rows.append(np.linalg.qr(self._parameters[members])[1])
+            slopes.append(np.repeat(patterns[at : at + 1], most, axis=0))
+            if self.problem.trains_output_layer:
+                pull = float(np.linalg.norm(self._pulls[members[0]]))
+                apart += [self.problem.weight_decay - pull, self.problem.weight_decay + pull]
+            else:
+                apart.append(0.0)
+        together = np.concatenate(rows)
+        fewer = network.replace(w=together[:, :-1], a=together[:, -1], weight=np.ones(len(together)))
+        return Hessian(self.problem, fewer, np.concatenate(slopes)), apart
+
+    def _own_ends(self) -> tuple[float, float]:
         if self.num_parameters <= _DENSE:
             values = np.linalg.eigvalsh(self.matrix())
             return float(values[0]), float(values[-1])
@@ -230,15 +251,14 @@ class _Pieces:
     walls: Walls
     network: Network
     touched: IntArray  # (p, 2): neuron, wall
-    off_walls: FloatArray  # slopes (m, n), to be overwritten on the walls
+    off_walls: FloatArray  # slopes (m, n), which count where a neuron is on no wall
 
     def slopes(self, sides: Sequence[int]) -> FloatArray:
         """The slopes of one piece."""
-        found = self.off_walls.copy()
-        for (j, wall), side in zip(self.touched, sides, strict=True):
-            samples = np.flatnonzero((self.walls.wall_of_sample == wall) & (self.walls.orientation != 0))
-            found[j, samples] = np.where(self.walls.orientation[samples] * side > 0, 1.0, self.network.leak)
-        return found
+        chosen = np.zeros((len(self.off_walls), len(self.walls.normals)))
+        chosen[self.touched[:, 0], self.touched[:, 1]] = sides
+        of_sample = chosen[:, self.walls.wall_of_sample] * self.walls.orientation  # (m, n), 0 off the walls
+        return np.where(of_sample == 0.0, self.off_walls, np.where(of_sample > 0.0, 1.0, self.network.leak))
 
     @property
     def all_exist(self) -> bool:

@@ -300,9 +300,12 @@ def step_size(
         is_spent=lambda: allowed.is_spent,
     )
     same_gates = find_boundary(
-        lambda lr: look_at(lr).same_gates, {lr: run.same_gates for lr, run in followed.items()}, looks_around=False,
-        widenings=_WIDENINGS, is_spent=lambda: allowed.is_spent,
-    )  # fmt: skip
+        lambda lr: look_at(lr).same_gates,
+        {lr: run.same_gates for lr, run in followed.items() if run.same_gates is not None},
+        looks_around=False,
+        widenings=_WIDENINGS,
+        is_spent=lambda: allowed.is_spent,
+    )
     departing = min(((lr, run.departure) for lr, run in followed.items() if run.departure), default=None, key=_rate)
     shares: list[ShareAtLimit] = []
     if batch is not None or momentum > 0.0:
