@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from data.idx_files import fake_digits, idx_bytes, write_fake
-from reluflow.data.mnist import BUNDLED_DIGITS, mnist_folder, mnist_pair
+from reluflow.data.mnist import BUNDLED_DIGITS, mnist_digits, mnist_folder, mnist_pair
 from reluflow.errors import InvalidInputError
 
 BUNDLE = resources.files("reluflow.data") / "bundled"
@@ -55,6 +55,27 @@ def test_size_takes_the_first_of_each_digit() -> None:
     np.testing.assert_array_equal(small.X, large.X[[0, 1, 2, 3, 1000, 1001, 1002]])
     swapped = mnist_pair(8, 3, centred=False)
     np.testing.assert_array_equal(swapped.X[:1000], large.X[1000:])
+
+
+def test_several_digits_are_classes() -> None:
+    three = mnist_digits([3, 0, 8], size=8, centred=False)
+    assert three.classes == ("3", "0", "8")
+    np.testing.assert_array_equal(three.y, [0, 0, 0, 1, 1, 1, 2, 2])
+    pair = mnist_pair(3, 8, centred=False)
+    np.testing.assert_array_equal(three.X[[0, 1, 2, 6, 7]], pair.X[[0, 1, 2, 1000, 1001]])
+    np.testing.assert_allclose(mnist_digits([3, 0, 8], size=8).X, three.X - three.X.mean(axis=0))
+    assert mnist_digits(BUNDLED_DIGITS).n == 5000
+
+
+@pytest.mark.parametrize("digits", [[3], [3, 3], [3, 10], [0, 1.5]])
+def test_digits_that_are_no_classes_are_refused(digits) -> None:
+    with pytest.raises(InvalidInputError, match="two or more different digits"):
+        mnist_digits(digits)
+
+
+def test_each_digit_needs_an_image() -> None:
+    with pytest.raises(InvalidInputError, match="`size` must be at least 3"):
+        mnist_digits([0, 1, 3], size=2)
 
 
 @pytest.mark.parametrize("dress", [{}, {"compressed": True}, {"dotted": True}, {"compressed": True, "dotted": True}])

@@ -1,10 +1,11 @@
-"""Pairs of MNIST digits as two classes: a bundled subset of 0, 1, 3, 7, 8, or the full files in a data folder."""
+"""MNIST digits as two or more classes: a bundled subset of 0, 1, 3, 7, 8, or the full files in a data folder."""
 
 from __future__ import annotations
 
 import os
 import sys
 import zipfile
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -12,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.arrays import IndexArray
+from reluflow.arrays import FloatArray, IndexArray
 from reluflow.data.dataset import Dataset, Task
 from reluflow.data.idx import read_idx
 from reluflow.errors import InvalidInputError
@@ -83,22 +84,77 @@ def mnist_pair(
         raise InvalidInputError(f"`positive` and `negative` must be two different digits, got {positive} twice.")
     if size is not None and size < 2:
         raise InvalidInputError(f"`size` must be at least 2, one image of each digit, got {size}.")
-    if source not in get_args(Source):
-        raise InvalidInputError(f"`source` must be 'bundled' or 'full', got {source!r}.")
-    if split not in get_args(Split):
-        raise InvalidInputError(f"`split` must be 'train' or 'test', got {split!r}.")
-    images, labels, origin = _bundled(split) if source == "bundled" else _full(mnist_folder(folder), split)
-    counts = (None, None) if size is None else ((size + 1) // 2, size // 2)
-    chosen = [_first(labels, digit, count, origin) for digit, count in zip((positive, negative), counts, strict=True)]
-    samples = images[np.concatenate(chosen)].reshape(-1, NUM_PIXELS) / 255.0
+    parts, origin = _images_of((positive, negative), size, source, split, folder)
     dataset = Dataset(
-        samples,
-        np.repeat([1.0, -1.0], [index.size for index in chosen]),
+        np.concatenate(parts),
+        np.repeat([1.0, -1.0], [len(part) for part in parts]),
         task=Task.CLASSIFICATION,
         name=f"mnist-{positive}-{negative}",
         provenance=f"MNIST ({origin}), pixels/255, {positive} is +1 and {negative} is -1",
     )
     return dataset.centered() if centred else dataset
+
+
+def mnist_digits(
+    digits: Sequence[int],
+    *,
+    size: int | None = None,
+    source: Source = "bundled",
+    split: Split = "train",
+    centred: bool = True,
+    folder: str | os.PathLike[str] | None = None,
+) -> Dataset:
+    """Images of several digits, each a class, in R^784, pixels divided by 255.
+
+    The digits stand one after the other as they are named, each in the order of the files.
+
+    Parameters
+    ----------
+    digits
+        Two or more different digits.
+    size
+        Number of images to keep, shared between the digits as evenly as can be; by default all there are.
+    source, split, centred, folder
+        As of `mnist_pair`.
+
+    Returns
+    -------
+    Dataset
+        n images in dimension 784, with a class for each digit.
+
+    Examples
+    --------
+    >>> mnist_digits([0, 1, 3], size=20)
+    Dataset('mnist-0-1-3', n=20, d=784, classification, 3 outputs)
+    """
+    if len(digits) < 2 or len(set(digits)) < len(digits) or not set(digits) <= set(range(10)):
+        raise InvalidInputError(f"`digits` must be two or more different digits from 0 to 9, got {list(digits)}.")
+    if size is not None and size < len(digits):
+        raise InvalidInputError(f"`size` must be at least {len(digits)}, one image of each digit, got {size}.")
+    parts, origin = _images_of(digits, size, source, split, folder)
+    dataset = Dataset(
+        np.concatenate(parts),
+        np.repeat(np.arange(float(len(digits))), [len(part) for part in parts]),
+        classes=[str(digit) for digit in digits],
+        name="mnist-" + "-".join(str(digit) for digit in digits),
+        provenance=f"MNIST ({origin}), pixels/255",
+    )
+    return dataset.centered() if centred else dataset
+
+
+def _images_of(
+    digits: Sequence[int], size: int | None, source: Source, split: Split, folder: str | os.PathLike[str] | None
+) -> tuple[list[FloatArray], str]:
+    """The images of each digit as rows of numbers from 0 to 1, and where they are from."""
+    if source not in get_args(Source):
+        raise InvalidInputError(f"`source` must be 'bundled' or 'full', got {source!r}.")
+    if split not in get_args(Split):
+        raise InvalidInputError(f"`split` must be 'train' or 'test', got {split!r}.")
+    images, labels, origin = _bundled(split) if source == "bundled" else _full(mnist_folder(folder), split)
+    number = len(digits)
+    counts = [None if size is None else (size + number - 1 - at) // number for at in range(number)]
+    chosen = [_first(labels, digit, count, origin) for digit, count in zip(digits, counts, strict=True)]
+    return [images[index].reshape(-1, NUM_PIXELS) / 255.0 for index in chosen], origin
 
 
 def mnist_folder(folder: str | os.PathLike[str] | None = None) -> Path:

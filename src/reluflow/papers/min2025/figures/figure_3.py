@@ -22,7 +22,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
-from reluflow.data.mnist import Source, has_full_mnist, mnist_pair
+from reluflow.data.mnist import Source, has_full_mnist, mnist_digits
 from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
@@ -72,7 +72,7 @@ class Settings:
 def _has_papers_digits() -> bool:
     """Whether a file of MNIST in the folder of data holds them; one may hold other digits alone."""
     try:
-        return has_full_mnist() and mnist_pair(0, 2, size=2, source="full").n == 2
+        return has_full_mnist() and mnist_digits(PAPERS, size=3, source="full").n == 3
     except InvalidInputError:
         return False
 
@@ -114,13 +114,8 @@ def three_digits(images: Images, per_digit: int) -> Dataset:
     if images == "scikit-learn":
         return _small_images()
     source: Source = images
-    digits, size = (BUNDLED, 2 * per_digit) if source == "bundled" else (PAPERS, None)
-    pairs = [mnist_pair(digits[0], other, size=size, source=source, centred=False) for other in digits[1:]]
-    rows = [pairs[0].X[pairs[0].y > 0], *(pair.X[pair.y < 0] for pair in pairs)]
-    X = np.vstack(rows)
-    labels = np.repeat([0.0, 1.0, 2.0], [len(part) for part in rows])
-    name = "mnist-" + "-".join(str(digit) for digit in digits)
-    return Dataset(X - X.mean(axis=0), labels, classes=[str(digit) for digit in digits], name=name)
+    digits, size = (BUNDLED, len(BUNDLED) * per_digit) if source == "bundled" else (PAPERS, None)
+    return mnist_digits(digits, size=size, source=source)
 
 
 def _small_images() -> Dataset:
