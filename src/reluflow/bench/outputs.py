@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib.util import find_spec
 
@@ -36,6 +39,8 @@ _ALLOWED_S = 300.0  # of processor time, for a run to its end
 _ALLOWED_OF_ALL_S = 1200.0  # ten minutes of two cores
 _THREE_DIGITS = (0, 1, 3)
 _COUNTS = (1, 2, 4, 8, 16)
+_BASE_SIZE = (1000, 100, 2)  # n, m, K
+_STEPS_OF_MEMORY = 20
 
 
 class FirstAllRight:
@@ -145,13 +150,9 @@ def _run_to_the_end(title: str, problem: TrainingProblem, rtol: float, max_secon
 
 def cost_in_outputs() -> list[Timing]:
     """The same inputs with 1 to 16 targets to t = 20, in processor time of one step."""
-    rng = np.random.default_rng(0)
-    X, teacher = rng.standard_normal((100, 10)), rng.standard_normal((10, max(_COUNTS)))
     seconds = []
     for count in _COUNTS:
-        data = Dataset(X, np.maximum(X @ teacher[:, :count], 0.0) / np.sqrt(10.0))
-        network = balanced_initialization(data, width=50, scale=1e-2, rng=np.random.default_rng(1))
-        problem = TrainingProblem(data, SquareLoss(), network)
+        problem = _teacher(100, 50, count)
         train(problem, CollocationFlow(rtol=_RTOL), max_steps=3)  # compiles
         used = time.process_time()
         run = train(problem, CollocationFlow(rtol=_RTOL), until=AtTime(20.0))
@@ -160,6 +161,45 @@ def cost_in_outputs() -> list[Timing]:
     listed = ", ".join(f"K = {count}: {1e3 * each:.1f} ms" for count, each in zip(_COUNTS, seconds, strict=True))
     words = f"a step costs like K^{slope:.2f} ({listed}, of processor time)"
     return [Timing("outputs/cost-in-K", seconds[-1], "one output", seconds[0], words)]
+
+
+def memory_growth() -> list[Timing]:
+    """Most memory that some steps take beyond what a process has before them, at eight times the n, m and K."""
+    if find_spec("resource") is None:
+        return []  # Windows
+    began = time.perf_counter()
+    n, m, count = _BASE_SIZE
+    sizes = [
+        (f"n = {n}, m = {m}, K = {count}", (n, m, count)),
+        ("8 n", (8 * n, m, count)),
+        ("8 m", (n, 8 * m, count)),
+        ("8 K", (n, m, 8 * count)),
+    ]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context, max_tasks_per_child=1) as pool:
+        taken = list(pool.map(_megabytes_taken, [size for _, size in sizes]))
+    words = ", ".join(f"{what}: {most:.0f} MB" for (what, _), most in zip(sizes, taken, strict=True))
+    return [Timing("outputs/memory", time.perf_counter() - began, "none", None, words)]
+
+
+def _megabytes_taken(size: tuple[int, int, int]) -> float:
+    """In a process of its own, whose maximum is that of this run."""
+    import resource  # not on Windows
+
+    unit = 1e6 if sys.platform == "darwin" else 1e3
+    train(_teacher(10, 5, 2), CollocationFlow(rtol=_RTOL), max_steps=3)  # loads the kernels
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    train(_teacher(*size), CollocationFlow(rtol=_RTOL), max_steps=_STEPS_OF_MEMORY)
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / unit
+
+
+def _teacher(n: int, m: int, num_outputs: int) -> TrainingProblem:
+    """n Gaussian points in ten dimensions with rectified linear targets."""
+    rng = np.random.default_rng(0)
+    X, teacher = rng.standard_normal((n, 10)), rng.standard_normal((10, max(num_outputs, *_COUNTS)))
+    data = Dataset(X, np.maximum(X @ teacher[:, :num_outputs], 0.0) / np.sqrt(10.0))
+    network = balanced_initialization(data, width=m, scale=1e-2, rng=np.random.default_rng(1))
+    return TrainingProblem(data, SquareLoss(), network)
 
 
 def _of(function: Callable[[str, int], list[Timing]], name: str, width: int) -> Callable[[], list[Timing]]:
@@ -175,4 +215,5 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     Benchmark("outputs/mnist", "2,000 MNIST images of three digits to their end, minutes", images_to_the_end),
     Benchmark("outputs/whole-mnist", "all of five digits, where their files are, ten minutes", all_images_to_the_end),
     Benchmark("outputs/cost", "cost in K from 1 to 16", cost_in_outputs),
+    Benchmark("outputs/memory", "memory at eight times the samples, neurons, outputs", memory_growth),
 )
