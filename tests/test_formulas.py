@@ -12,6 +12,7 @@ import pytest
 
 from reluflow.formulas import as_html, as_unicode, in_table, mathml, with_formulas
 from reluflow.found_papers import found_papers
+from reluflow.theory.condition import Assumption
 from reluflow.theory.elsewhere import Elsewhere
 from reluflow.theory.erratum import errata_of
 from reluflow.theory.registry import results_of, theorems
@@ -20,7 +21,7 @@ from reluflow.viz.picture_words import picture_lines
 
 def texts_of(paper: str) -> list[str]:
     """Every sentence that the objects of a paper carry."""
-    found = [assumption.statement for assumption in found_papers()[paper].values("assumptions", "ASSUMPTIONS")]
+    found = [a.statement for a in found_papers()[paper].values("assumptions", "ASSUMPTIONS", Assumption)]
     for erratum in errata_of(paper):
         found += [erratum.where, erratum.printed, erratum.corrected, erratum.unmeasured]
     for result in results_of(paper):
@@ -120,7 +121,7 @@ def test_matplotlib_sets_every_assumption():
     """The report draws them; matplotlib knows neither `\\le` nor `\\ge`, which it calls `\\leq` and `\\geq`."""
     parser = pytest.importorskip("matplotlib.mathtext").MathTextParser("agg")
     for paper in found_papers():
-        for assumption in found_papers()[paper].values("assumptions", "ASSUMPTIONS"):
+        for assumption in found_papers()[paper].values("assumptions", "ASSUMPTIONS", Assumption):
             for line in picture_lines(assumption.statement, 60):
                 assert line.count("$") % 2 == 0
                 parser.parse(line)

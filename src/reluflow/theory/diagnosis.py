@@ -34,7 +34,7 @@ def assumptions() -> tuple[Assumption, ...]:
     """Every assumption on data of the papers, each once: separability first, then in the papers' order."""
     found: dict[str, Assumption] = {}
     for paper in found_papers().values():
-        for assumption in paper.values("assumptions", "ASSUMPTIONS"):
+        for assumption in paper.values("assumptions", "ASSUMPTIONS", Assumption):
             found.setdefault(assumption.key, assumption)
     return tuple(sorted(found.values(), key=_separability_first))
 
