@@ -67,6 +67,18 @@ def test_the_rate_of_lemma_F_6_is_integrated_where_it_changes_fast(rows, seed):
     assert verdict.conclusion("rate").measured < 1e-7
 
 
+def test_the_rate_of_lemma_F_6_is_not_read_off_rounding():
+    """From loss 1e-20 on the rise of the margin between two snapshots has five digits, and the lemma failed by 1e-5."""
+    rows = [
+        [0.76801517, 0.22062988, 1.0],
+        [-0.29241886, -0.02037055, -1.0],
+        [-1.05100579, -0.02068676, -1.0],
+        [-1.26374145, 0.2811041, -1.0],
+    ]
+    verdict = _verdict("lemmaF.6", rows, leak=0.9, seed=7006)
+    assert verdict.kind is VerdictKind.HOLDS, verdict.why
+
+
 def test_theorem_4_3_does_not_wait_for_our_shares():
     """From tiny scales the shares differ by rounding alone and show no order in sigma: it was inconclusive."""
     theorem = theorem_named("lyu2021:thm4.3")
