@@ -67,6 +67,14 @@ def test_the_rate_of_lemma_F_6_is_integrated_where_it_changes_fast(rows, seed):
     assert verdict.conclusion("rate").measured < 1e-7
 
 
+def test_where_every_neuron_starts_in_its_cone_no_length_grows_but_for_rounding():
+    """T_0 is then 0, and Lemma G.4 failed by 2e-16: the logarithm of a length was taken twice."""
+    rows = [[1.4308978520423112, 0.7489155581225753, 1.0], [-0.8431149914759923, -0.048573442804615584, -1.0]]
+    verdict = _verdict("lemmaG.4", rows, leak=0.5, seed=7010)
+    assert verdict.conclusion("norms").bound == 0.0
+    assert verdict.kind is VerdictKind.HOLDS, verdict.why
+
+
 def test_the_rate_of_lemma_F_6_is_not_read_off_rounding():
     """From loss 1e-20 on the rise of the margin between two snapshots has five digits, and the lemma failed by 1e-5."""
     rows = [
