@@ -15,12 +15,14 @@ from reluflow.papers.min2024.data import two_points
 from reluflow.papers.min2024.paper import EXAMPLE, SETTING
 from reluflow.papers.min2024.theorems.alignment_scale import unit_rate
 from reluflow.papers.min2024.theorems.constants import (
+    Path,
     alignment_constants,
     data_constants,
     log_bound,
     longest_path_by_search,
     path_length,
     proof_constants,
+    travelled,
 )
 from reluflow.papers.min2024.theorems.landmarks import alignment_plan, crossing_plan
 from reluflow.papers.min2024.theorems.moving_neurons import DEAD, OUTSIDE, cones_of, moments_until
@@ -219,10 +221,10 @@ def _travel_times(evidence: Evidence) -> Values:
 
 @dataclass(frozen=True)
 class LongestPaths:
-    """Lengths of the longest valid paths by search, of a positive and of a negative neuron."""
+    """The longest valid paths by search, of a positive and of a negative neuron."""
 
-    positive: float
-    negative: float
+    positive: Path
+    negative: Path
 
 
 def _longest_paths(evidence: Evidence) -> LongestPaths:
@@ -232,9 +234,10 @@ def _longest_paths(evidence: Evidence) -> LongestPaths:
 
 def _maximal_path(evidence: Evidence) -> Values:
     """No path is longer than the maximal one: dynamic programming against the formula."""
-    data, searched = data_constants(evidence), evidence.recorded(LongestPaths)
+    data, found = data_constants(evidence), evidence.recorded(LongestPaths)
     plus, minus = data.count(1), data.count(-1)
-    return [searched.positive - path_length(plus, minus), searched.negative - path_length(minus, plus)]
+    lengths = travelled(found.positive), travelled(found.negative)
+    return [lengths[0] - path_length(plus, minus), lengths[1] - path_length(minus, plus)]
 
 
 PATHS = Theorem(
