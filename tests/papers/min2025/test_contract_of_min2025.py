@@ -234,9 +234,11 @@ def shared_neuron(evidence: Evidence) -> Evidence:
     return foreign_on(evidence, slice(1, -1))
 
 
-def inflated(evidence: Evidence, **factors: float) -> Evidence:
-    """Fields of the record multiplied."""
-    return with_record(evidence, **{name: factor * getattr(evidence.record, name) for name, factor in factors.items()})
+def across_classes(evidence: Evidence) -> Evidence:
+    """The combinations of the first class have the samples of the second too."""
+    weights = evidence.recorded(Combinations).weights.copy()
+    weights[:, 0] += weights[:, 1]
+    return with_record(evidence, weights=weights)
 
 
 def probabilities_far(evidence: Evidence, factor: float) -> Evidence:
@@ -253,12 +255,11 @@ def no_unit_vectors(evidence: Evidence, factor: float, low: float, high: float, 
     return with_record(evidence, v=v)
 
 
-def sums_turned(evidence: Evidence) -> Evidence:
-    """The combinations of two classes are one and the same."""
-    drawn = evidence.recorded(Combinations)
-    sums, lengths = drawn.sums.copy(), drawn.lengths.copy()
-    sums[:, 1], lengths[:, 1] = sums[:, 0], lengths[:, 0]
-    return with_record(evidence, sums=sums, lengths=lengths)
+def of_the_first_class(evidence: Evidence) -> Evidence:
+    """The combinations of the second class are of samples of the first, and the same."""
+    weights = evidence.recorded(Combinations).weights.copy()
+    weights[:, 1] = weights[:, 0]
+    return with_record(evidence, weights=weights)
 
 
 def directions_stretched(evidence: Evidence, *, partly: bool) -> Evidence:
@@ -392,9 +393,9 @@ FORGERIES: Forgeries = {
     ("lemma6", "spread"): Forgery(lambda e: no_unit_vectors(e, 1.5, -1.0, 0.5)),
     ("lemma6", "negative"): Forgery(lambda e: no_unit_vectors(e, 1.2, 0.75, 0.85, least=-0.83), also=("spread",)),
     ("lemma6", "bounded"): Forgery(lambda e: no_unit_vectors(e, 3.0, 0.99, 2.0), also=("spread",)),
-    ("lemma7", "within"): Forgery(lambda e: inflated(e, lengths=1.3), also=("between",)),
-    ("lemma7", "between"): Forgery(sums_turned),
-    ("lemma8", "short"): Forgery(sums_turned),
+    ("lemma7", "within"): Forgery(across_classes, also=("between",)),
+    ("lemma7", "between"): Forgery(of_the_first_class),
+    ("lemma8", "short"): Forgery(of_the_first_class),
     ("lemma9", "partly-active"): Forgery(lambda e: directions_stretched(e, partly=True)),
     ("lemma9", "foreign-active"): Forgery(lambda e: directions_stretched(e, partly=False)),
     ("lemma10", "least"): Forgery(lambda e: forces_changed(e, -1.5), also=("most",)),

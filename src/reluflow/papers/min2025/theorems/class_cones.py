@@ -90,36 +90,42 @@ LEMMA_6 = Theorem(
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
-    """Sums of a_k x_k over each class with weights a_k >= 0, of shape (draws, K, d), and those of a_k |x_k|."""
+    """Weights a_k >= 0 of the samples of each class, and 0 of all others, shape (draws, K, n)."""
 
-    sums: FloatArray
-    lengths: FloatArray
+    weights: FloatArray
 
 
 def drawn_combinations(evidence: Evidence) -> Combinations:
     """Two hundred draws of weights, many of them 0."""
     rng, classes = np.random.default_rng(2), geometry(evidence)
     weights = rng.exponential(size=(200, evidence.dataset.n)) * (rng.random((200, evidence.dataset.n)) < 0.7)
-    parts = [(weights[:, members], members) for members in classes.members]
-    sums = np.stack([part @ classes.X[members] for part, members in parts], axis=1)
-    return Combinations(sums, np.stack([part @ classes.norms[members] for part, members in parts], axis=1))
+    is_member = classes.labels == np.arange(evidence.problem.num_outputs)[:, None]
+    return Combinations(weights[:, None, :] * is_member)
+
+
+def _sums(evidence: Evidence) -> FloatArray:
+    """Sums of a_k x_k over each class, shape (draws, K, d)."""
+    return np.asarray(evidence.recorded(Combinations).weights @ geometry(evidence).X)
+
+
+def _lengths(evidence: Evidence) -> FloatArray:
+    """Sums of a_k |x_k| over each class, shape (draws, K)."""
+    return np.asarray(evidence.recorded(Combinations).weights @ geometry(evidence).norms)
 
 
 def _within(evidence: Evidence) -> Values:
-    drawn = evidence.recorded(Combinations)
-    return [np.sum(drawn.sums**2, axis=2) - geometry(evidence).mu_s * drawn.lengths**2]
+    return [np.sum(_sums(evidence) ** 2, axis=2) - geometry(evidence).mu_s * _lengths(evidence) ** 2]
 
 
 def _between(evidence: Evidence) -> Values:
-    drawn, K = evidence.recorded(Combinations), evidence.problem.num_outputs
-    mu_d = geometry(evidence).mu_d
-    first, second = np.triu_indices(K, 1)
-    products = np.sum(drawn.sums[:, first] * drawn.sums[:, second], axis=2)
-    return [products + mu_d * drawn.lengths[:, first] * drawn.lengths[:, second]]
+    sums, lengths, mu_d = _sums(evidence), _lengths(evidence), geometry(evidence).mu_d
+    first, second = np.triu_indices(evidence.problem.num_outputs, 1)
+    products = np.sum(sums[:, first] * sums[:, second], axis=2)
+    return [products + mu_d * lengths[:, first] * lengths[:, second]]
 
 
 def _total(evidence: Evidence) -> Values:
-    sums = evidence.recorded(Combinations).sums
+    sums = _sums(evidence)
     return [np.linalg.norm(sums.sum(axis=1), axis=1) - np.sqrt(np.sum(sums**2, axis=(1, 2)))]
 
 
