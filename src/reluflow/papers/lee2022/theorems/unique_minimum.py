@@ -77,15 +77,18 @@ def _only_fit(evidence: Evidence) -> float:
     return float(np.max(np.linalg.norm(fits - target, axis=1))) / float(np.linalg.norm(target))
 
 
+_ROUNDING = 1e-24  # of a loss over L(0), the square of that of outputs; the nearest probes have 1e-6 times a curvature
+
+
 def _growth(evidence: Evidence) -> Comparison:
-    """Smallest L(w)/|w - w*|^2 over probes at many distances, the flattest direction among them."""
+    """Smallest L(w)/L(0) over probes at many distances, the flattest direction among them."""
     probes = evidence.recorded(FitsAndProbes).probes
     X, y = evidence.dataset.X, evidence.dataset.y
     losses = 0.5 * np.mean((np.maximum(X @ probes.T, 0.0) - y[:, None]) ** 2, axis=0)
     away = probes - teacher(evidence).product * teacher(evidence).w
-    smallest = float(np.min(losses / np.sum(away**2, axis=1)))
-    words = f"$L(w)$ is at least {smallest:.3g} $|w - w^*|^2$ on {len(probes)} probes"
-    return at_least(smallest, np.finfo(float).tiny, detail=words)
+    least = float(np.min(losses / np.sum(away**2, axis=1)))
+    words = f"$L(w)$ is at least {least:.3g} $|w - w^*|^2$ on {len(probes)} probes"
+    return at_least(float(np.min(losses)) / (0.5 * float(np.mean(y**2))), _ROUNDING, detail=words)
 
 
 def _curvatures(evidence: Evidence) -> Constants:
