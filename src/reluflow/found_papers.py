@@ -86,6 +86,11 @@ class Paper:
         """Authors and title."""
         return f"{self.authors}, {self.title}"
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a folder of reluflow, and not of another's package."""
+        return self.package.startswith("reluflow.")
+
     def module(self, name: str) -> ModuleType | None:
         """The module of this name in the paper's package, or None where it has none or, in another's package, fails."""
         return _module(self.package, name, self.key)

@@ -124,6 +124,27 @@ def test_a_result_under_the_key_of_another_paper_is_left_out(smith):
     )
 
 
+ASSUMPTIONS = """
+from reluflow.theory.condition import Assumption
+
+def judge(facts):
+    raise ValueError("out of ink")
+
+ASSUMPTIONS = (Assumption("smith-a1", "smith2025", "the points are two", judge),)
+"""
+
+
+def test_an_assumption_that_cannot_be_judged_is_undecided_and_the_others_are_judged(smith):
+    """`diagnose` ended with the trace of an error for every dataset."""
+    paths = (smith({"assumptions.py": ASSUMPTIONS}), SOURCES.parent)
+    found = run("diagnose", "three-points", "--json", paths=paths)
+    assert found.returncode == 0, found.stderr
+    conditions = {condition["key"]: condition for condition in json.loads(found.stdout)["conditions"]}
+    assert conditions["smith-a1"]["holds"] is None
+    assert conditions["smith-a1"]["detail"] == "its judgement fails with ValueError: out of ink"
+    assert conditions["boursier-a4"]["holds"] is not None
+
+
 STARTS = """
 import numpy as np
 from reluflow.network import Initialization
