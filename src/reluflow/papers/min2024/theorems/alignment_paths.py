@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.geometry.alignment import align
+from reluflow.geometry.alignment import Alignment, align
 from reluflow.papers.min2024.data import two_points
 from reluflow.papers.min2024.paper import EXAMPLE, SETTING
 from reluflow.papers.min2024.theorems.alignment_scale import unit_rate
@@ -301,23 +301,23 @@ def _aligned_by_t_1_harmonic(evidence: Evidence) -> Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class AlignmentTimes:
-    """The exact alignment time (vanishing scale) of two samples, for each of `ANGLES`."""
+class AlignmentsOfTwoSamples:
+    """Neurons carried to their end at vanishing scale by two samples, for each of `ANGLES`."""
 
-    times: FloatArray
+    ends: tuple[Alignment, ...]
 
 
-def _times_of_two_points(evidence: Evidence) -> AlignmentTimes:
-    """The last change of pattern of 60 positive neurons spread over the circle, for each cosine sin t."""
+def _aligned_by_two_points(evidence: Evidence) -> AlignmentsOfTwoSamples:
+    """60 positive neurons spread over the circle, for each cosine sin t."""
     angles = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False) + 0.05
     w = np.column_stack([np.cos(angles), np.sin(angles)])
-    found = [float(np.max(align(two_points(t).X, [1.0, 1.0], w, np.ones(60)).times)) for t in ANGLES]
-    return AlignmentTimes(np.array(found))
+    return AlignmentsOfTwoSamples(tuple(align(two_points(t).X, [1.0, 1.0], w, np.ones(60)) for t in ANGLES))
 
 
 def _order_in_mu(evidence: Evidence) -> float:
-    """Exponent in mu of the exact alignment time of two samples whose cosine mu tends to 0."""
-    return fitted_slope(np.log(np.sin(ANGLES)), np.log(evidence.recorded(AlignmentTimes).times))
+    """Exponent in mu of the exact alignment time, the last change of a pattern, where the cosine mu tends to 0."""
+    last = [float(np.max(end.times)) for end in evidence.recorded(AlignmentsOfTwoSamples).ends]
+    return fitted_slope(np.log(np.sin(ANGLES)), np.log(last))
 
 
 def _num_samples(evidence: Evidence) -> int:
@@ -356,7 +356,7 @@ EQ_30 = Theorem(
     ),
     constants=alignment_constants,
     plan=alignment_plan,
-    record=_times_of_two_points,
+    record=_aligned_by_two_points,
     log_scale=ScaledDownTo(log_bound),
     setting=SETTING,
     example=EXAMPLE,
