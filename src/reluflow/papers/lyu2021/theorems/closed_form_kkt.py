@@ -16,7 +16,7 @@ from reluflow.papers.lyu2021.paper import EXAMPLE
 from reluflow.papers.lyu2021.theorems.limits import best_network, kkt_residuals
 from reluflow.papers.lyu2021.theorems.non_symmetric_limit import side_of
 from reluflow.papers.lyu2021.theorems.settings import BALANCED_SETTING
-from reluflow.theory.comparison import Comparison, Level, all_of, at_least, equals, fails, judgement, require
+from reluflow.theory.comparison import Comparison, Level, all_of, at_least, equals, fails, judgement, positive, require
 from reluflow.theory.elsewhere import ours
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import LEAKY
@@ -231,13 +231,14 @@ APP_I_1_1 = Theorem(
 
 @dataclass(frozen=True)
 class MiddlePoints:
-    """eps, eps' and c of I.1.2, and the two sides of the condition for S^+."""
+    """eps, eps' and c of I.1.2, the two sides of the condition for S^+, and the margin of the best mirrored pair."""
 
     nearest: float
     farthest: float
     offset: float
     have: float
     need: float
+    pair_margin: float
 
     @property
     def slack(self) -> float:
@@ -256,7 +257,25 @@ def middle_points(X: FloatArray, y: FloatArray, leak: float) -> MiddlePoints | N
     at_nearest = ups[np.abs(ups[:, 0] - nearest) <= _ROUNDING, 1]
     if nearest <= 0.0 or farthest <= 0.0 or set(np.sign(at_nearest)) != {-1.0, 1.0}:
         return None
-    return MiddlePoints(nearest, farthest, offset, leak * nearest * farthest, nearest**2 + (1.0 + leak) * offset**2)
+    need = nearest**2 + (1.0 + leak) * offset**2
+    return MiddlePoints(
+        nearest, farthest, offset, leak * nearest * farthest, need, _pair_margin(nearest, farthest, offset, leak)
+    )
+
+
+def _pair_margin(nearest: float, farthest: float, offset: float, leak: float) -> float:
+    """The best margin of two positive neurons along (p, q, r) and (p, -q, r), to which other weights add nothing.
+
+    Notes
+    -----
+    Four times the margin is at least the smaller of <v_1, u> and <v_2, u> for u = (p, q, r), with
+    v_1 = ((1 + leak) eps, 1 - leak, (1 + leak) c) from the points (eps, +-1, c) and v_2 = 2 leak (eps', 0, -c) from
+    (-eps', 0, c). The largest such minimum over unit u is the distance of 0 from the segment between v_1 and v_2.
+    """
+    first = np.array([(1.0 + leak) * nearest, 1.0 - leak, (1.0 + leak) * offset])
+    way = 2.0 * leak * np.array([farthest, 0.0, -offset]) - first
+    step = float(np.clip(-(first @ way) / (way @ way), 0.0, 1.0))
+    return 0.25 * float(np.linalg.norm(first + step * way))
 
 
 def _points(evidence: Evidence) -> MiddlePoints | None:
@@ -267,7 +286,13 @@ def _point_constants(evidence: Evidence) -> Constants:
     points = _points(evidence)
     if points is None:
         return {}
-    return {"eps": points.nearest, "eps_prime": points.farthest, "c": points.offset, "slack": points.slack}
+    return {
+        "eps": points.nearest,
+        "eps_prime": points.farthest,
+        "c": points.offset,
+        "slack": points.slack,
+        "pair_margin": points.pair_margin,
+    }
 
 
 def _middle(evidence: Evidence) -> Comparison:
@@ -286,6 +311,24 @@ MIDDLE_POINTS = Hypothesis(
     r"$(x, \pm 1, c)$ against $(-x, 0, c)$ with "
     r"$\mathrm{leak}\, \varepsilon \varepsilon' \ge \varepsilon^2 + (1 + \mathrm{leak}) c^2$",
     _middle,
+)
+
+
+def _pair_excess(evidence: Evidence) -> Comparison:
+    points = _points(evidence)
+    if points is None:
+        return fails(r"the samples are not $(x, \pm 1, c)$ against $(-x, 0, c)$")
+    half = 0.5 * float(np.hypot(points.nearest, points.offset))
+    words = rf"margin {points.pair_margin:.6g} against {half:.6g} of the single neuron"
+    return positive(points.pair_margin - half * (1.0 + 1e-6), words)
+
+
+PAIR_IS_BETTER = Hypothesis(
+    "pair-is-better",
+    r"two neurons along $(p, \pm q, r)$ have a margin above $\sqrt{\varepsilon^2 + c^2}/2$: the distance of 0 from the "
+    r"segment between $((1 + \mathrm{leak}) \varepsilon, 1 - \mathrm{leak}, (1 + \mathrm{leak}) c)$ and "
+    r"$2\, \mathrm{leak}\, (\varepsilon', 0, -c)$ exceeds $2 \sqrt{\varepsilon^2 + c^2}$",
+    _pair_excess,
 )
 
 
@@ -343,7 +386,7 @@ APP_I_1_2 = Theorem(
     r"For $(x, \pm 1, c)$ against $(-x, 0, c)$ with "
     r"$\mathrm{leak}\, \varepsilon \varepsilon' \ge \varepsilon^2 + (1 + \mathrm{leak}) c^2$ the best single "
     r"neuron is $(\varepsilon, 0, c)/\sqrt{\varepsilon^2 + c^2}$; it is a KKT direction and suboptimal.",
-    hypotheses=(LEAKY, MIDDLE_POINTS),
+    hypotheses=(LEAKY, MIDDLE_POINTS, PAIR_IS_BETTER),
     conclusions=(
         Conclusion("neuron", r"$w^+$, $\gamma^+$ and $S^+$ are as stated", _best_neuron, Level.EXACT),
         Conclusion(
@@ -359,5 +402,5 @@ APP_I_1_2 = Theorem(
     setting=BALANCED_SETTING,
     example="lyu-middle",
     departs=r"The paper asks for $c < \varepsilon$ and $\varepsilon/\varepsilon'$ much below the leak; the exact "
-    r"condition is derived.",
+    r"conditions are derived: one for the neuron, one for a better network, which fails for a leak near 1.",
 )
