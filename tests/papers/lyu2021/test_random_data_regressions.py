@@ -10,7 +10,7 @@ import pytest
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data.dataset import Dataset
 from reluflow.papers.lyu2021.data import figure1_middle
-from reluflow.papers.lyu2021.theorems.closed_form_kkt import middle_points
+from reluflow.papers.lyu2021.theorems.middle_points import middle_points
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.comparison import Source
 from reluflow.theory.registry import theorem_named
