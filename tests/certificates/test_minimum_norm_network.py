@@ -1,7 +1,5 @@
 """The least norm of an interpolation: closed forms, brute force, symmetries, forgeries, and what certify says of it."""
 
-import time
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -70,12 +68,13 @@ def test_scaling_of_samples_and_labels():
     assert minimum_norm_network(Dataset(X, -1e-3 * y)).norm == pytest.approx(1e-3 * norm, rel=1e-8)
 
 
-def test_thirty_samples_in_three_dimensions_take_seconds():
+def test_thirty_samples_in_three_dimensions_take_few_programs():
+    """Columns enter where the dual gains most: of 872 patterns four programs see those it needs."""
     rng = np.random.default_rng(0)
     dataset = Dataset(rng.standard_normal((30, 3)), rng.standard_normal(30))
-    start = time.process_time()
     result = minimum_norm_network(dataset)
-    assert time.process_time() - start < 10.0
+    assert result.is_exact
+    assert result.rounds <= 8
     assert result.gap <= 1e-8
     check(result, dataset)
 

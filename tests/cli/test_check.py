@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from reluflow.found_papers import found_papers
+
 
 def test_theorems_lists_every_paper(reluflow):
     rows = reluflow("theorems", "--json").json["theorems"]
     assert all(set(row) >= {"key", "paper", "statement", "erratum"} for row in rows)
-    papers = {"boursier2024", "min2024", "lyu2021", "lee2022", "phuong2021", "chistikov2023", "min2025"}
-    assert {row["paper"] for row in rows} == papers
+    assert {row["paper"] for row in rows} == set(found_papers())
     keys = [row["key"] for row in rows]
     assert len(keys) == len(set(keys))
     assert all(row["key"].startswith(row["paper"] + ":") for row in rows)

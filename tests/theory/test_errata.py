@@ -25,10 +25,10 @@ def test_keys_are_unique_and_complete():
 
 def test_every_erratum_has_both_cases_or_says_why_not():
     """Twenty-five once had neither, and the page showed an empty cell for each."""
-    without = {e.key: e.unmeasured for e in ALL if e.failing is None or e.holding is None}
-    known = {"phuong2021:P9", "chistikov2023:E15", "boursier2024:E15", "min2025:E16"}
-    assert set(without) == known, "a new erratum needs its two cases"
-    assert all(len(reason) > 20 for reason in without.values())
+    without = [e for e in ALL if e.failing is None or e.holding is None]
+    assert all(len(e.unmeasured) > 20 for e in without)
+    papers = [e.paper for e in without]
+    assert len(papers) == len(set(papers)), "one of a paper's errata at most is beyond measuring; the others have cases"
     assert all(not e.unmeasured for e in ALL if e.failing is not None)
 
 

@@ -24,8 +24,9 @@ OBSERVATIONS = {  # not proven: what the paper saw on its own data, and what doe
 @pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
 def test_a_proven_result_fails_on_no_random_data(key):
+    """Six results were not applicable to any draw, or refused all of them, so that nothing was asked of them."""
     counts, findings = scan(theorem_named(key), DRAWS)
-    assert sum(counts.values())
+    assert counts["holds"], f"no draw was of the kind it speaks of: {counts}"
     if key not in OBSERVATIONS:
         assert not findings, "\n".join(map(str, findings))
 

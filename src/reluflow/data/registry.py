@@ -7,11 +7,10 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from reluflow.data.catalogue import CATALOGUE
+from reluflow.data.catalogue import CATALOGUE, DEFAULT_DATASET
 from reluflow.data.choice import Names, TableChoice
 from reluflow.data.dataset import Dataset, Task
 from reluflow.data.files import data_suffix, read_file
@@ -19,7 +18,7 @@ from reluflow.data.in_memory import reading_of
 from reluflow.data.reading import Reading
 from reluflow.data.registered import RegisteredDataset, SuggestedSettings, Value
 from reluflow.errors import InvalidInputError
-from reluflow.found_papers import found_papers
+from reluflow.found_papers import named_values
 
 
 class _Registry(Mapping[str, RegisteredDataset]):
@@ -27,9 +26,10 @@ class _Registry(Mapping[str, RegisteredDataset]):
 
     @cached_property
     def _entries(self) -> dict[str, RegisteredDataset]:
-        papers = (paper.values("data", "DATASETS") for paper in found_papers().values())
-        entries = {entry.name: entry for entry in chain.from_iterable(papers)}
-        return entries | {entry.name: entry for entry in CATALOGUE if entry.name not in entries}
+        general = {entry.name: entry for entry in CATALOGUE}
+        taken = general.keys() - {DEFAULT_DATASET.name}  # that one a paper may list as its own
+        entries = named_values("data", "DATASETS", RegisteredDataset, taken=taken)
+        return entries | {name: entry for name, entry in general.items() if name not in entries}
 
     def __getitem__(self, name: str) -> RegisteredDataset:
         return self._entries[name]

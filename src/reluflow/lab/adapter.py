@@ -21,9 +21,8 @@ from reluflow.errors import InvalidInputError
 from reluflow.experiment import Experiment
 from reluflow.formulas import as_unicode
 from reluflow.lab.frames import most_frames
-from reluflow.lab.state import MOST_ENTRIES, MOST_SAMPLES, RTOL, check_size
+from reluflow.lab.state import MOST_ENTRIES, MOST_SAMPLES, RTOL, check_size, initializations
 from reluflow.network import Network
-from reluflow.network.initialization import INITIALIZATIONS
 
 if TYPE_CHECKING:
     from reluflow.certificates.limits.certified_limit import CertifiedLimit
@@ -78,8 +77,8 @@ def _thumbnail(name: str) -> list[list[float]]:
 
 
 def schemes() -> list[dict[str, str]]:
-    """Every initialisation with its paper and its law."""
-    return [{"name": s.name, "paper": s.paper, "summary": s.summary} for s in INITIALIZATIONS.values()]
+    """Every initialisation of the menu with its paper and its law."""
+    return [{"name": s.name, "paper": s.paper, "summary": s.summary} for s in initializations().values()]
 
 
 def dataset_of(state: Experiment) -> Dataset:

@@ -14,7 +14,7 @@ from typing import Any
 from reluflow.errors import InvalidInputError
 from reluflow.experiment import Experiment
 from reluflow.experiment.settings import Row
-from reluflow.network.initialization import INITIALIZATIONS
+from reluflow.network import Initialization, found_initializations
 from reluflow.network.scale import log_of_scale
 
 VERSION = 1
@@ -89,7 +89,7 @@ def read_state(message: Any) -> Experiment:
         leak=_number(given["leak"], "leak", 0.0, 1.0),
         width=_width(given["width"]),
         scale=_scale(given["scale"]),
-        init=_word(given["init"], "init", tuple(INITIALIZATIONS)),
+        init=_word(given["init"], "init", tuple(initializations())),
         seed=_count(given["seed"], "seed", 0, LARGEST_SEED),
         neurons=neurons,
         nodes=INFINITE_NODES,
@@ -101,6 +101,11 @@ def read_state(message: Any) -> Experiment:
             f"`neurons` must hold {len(X[0]) + bias} input weights and a in each row, got {len(neurons[0])} numbers."
         )
     return state
+
+
+def initializations() -> dict[str, Initialization]:
+    """Every initialisation of the page by name: those that start on any data."""
+    return {name: scheme for name, scheme in found_initializations().items() if not scheme.dataset}
 
 
 def check_size(n: int, d: int, num_neurons: int, num_outputs: int = 1) -> None:

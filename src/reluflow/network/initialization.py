@@ -1,4 +1,4 @@
-"""Every way the papers draw (w, a) at the start, each naming its paper and equation.
+"""The ways to draw (w, a) at the start, each naming its paper and equation; those of one paper alone are in its folder.
 
 For K outputs the sign of a becomes a direction v/|v|, uniform on the sphere of R^K, and independent entries of a become
 independent entries of v; with K = 1 every draw is the papers' own.
@@ -18,12 +18,11 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
-from reluflow.found_papers import found_papers
+from reluflow.found_papers import named_values
 from reluflow.network.network import Network
 from reluflow.network.scale import Scale, log_of_scale
 from reluflow.network.unit_draws import (
     draw_balanced,
-    draw_class_pairs,
     draw_dominated,
     draw_dominated_cube,
     draw_gaussian,
@@ -58,6 +57,8 @@ class Initialization:
         Whether the paper's scale carries the factor 1/sqrt(m).
     draw_on_data
         (width, dataset, rng) -> (w, v) at scale 1, in place of `draw` where the neurons are made of the samples.
+    dataset
+        The registered dataset whose samples alone it starts on; empty where it starts on any.
 
     Examples
     --------
@@ -75,6 +76,7 @@ class Initialization:
     draw: Draw | None
     divides_by_sqrt_width: bool = False
     draw_on_data: DrawOnData | None = None
+    dataset: str = ""
 
     def __call__(
         self,
@@ -299,16 +301,6 @@ lee_initialization = Initialization(
     draw_positive_balanced,
 )
 
-class_pairs_initialization = Initialization(
-    "class-pairs",
-    "min2025",
-    "Sec. 4.2, scaled to be balanced (erratum E14)",
-    "w = lambda x/|x| of a random sample of each class in turn, v = lambda times its centred one-hot label, a unit "
-    "vector; a = +-lambda for labels -1 and 1: balanced",
-    None,
-    draw_on_data=draw_class_pairs,
-)
-
 INITIALIZATIONS: dict[str, Initialization] = {
     scheme.name: scheme
     for scheme in (
@@ -324,23 +316,26 @@ INITIALIZATIONS: dict[str, Initialization] = {
         min_balanced_initialization,
         uniform_fan_in_initialization,
         lee_initialization,
-        class_pairs_initialization,
     )
 }
 
 
+def found_initializations() -> dict[str, Initialization]:
+    """Every scheme by name: those here, and what the papers list in `starts.STARTS`, found and not listed."""
+    return INITIALIZATIONS | named_values("starts", "STARTS", Initialization, taken=INITIALIZATIONS)
+
+
 def initialization_named(name: str) -> Initialization:
-    """The scheme called `name`, or the start that a paper's `starts` registers; else a refusal that lists them all."""
+    """The scheme called `name`, of a paper's own too; else a refusal that lists them all."""
     if name in INITIALIZATIONS:
         return INITIALIZATIONS[name]
-    starts = {start.name: start for paper in found_papers().values() for start in paper.values("starts", "STARTS")}
-    if name not in starts:
+    found = found_initializations()
+    if name not in found:
         raise InvalidInputError(
-            f"`init` must be one of {', '.join((*INITIALIZATIONS, *starts))}, or for train, align, check and certify "
+            f"`init` must be one of {', '.join(found)}, or for train, align, check and certify "
             f"the path of a network (.csv, .npz, .safetensors, .pt), got {name!r}."
         )
-    found: Initialization = starts[name]
-    return found
+    return found[name]
 
 
 def neuron_rng(seed: int) -> np.random.Generator:

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 
 
@@ -79,24 +78,6 @@ def draw_positive_balanced(
         )
     w = rng.standard_normal((width, d))
     return w, np.linalg.norm(w, axis=1)[:, None]
-
-
-def draw_class_pairs(width: int, dataset: Dataset, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """A sample of each class in turn, at unit length, and its centred label."""
-    if dataset.classes is None and not dataset.is_binary:
-        raise InvalidInputError(
-            "`init` class-pairs makes every neuron of a sample and its class and so needs classes, got numbers to fit; "
-            "balanced draws neurons of any data."
-        )
-    labels = np.unique(dataset.y)
-    turns = labels[np.arange(width) % labels.size]  # so that a width of at least K leaves no class out
-    chosen = np.array([rng.choice(np.flatnonzero(dataset.y == label)) for label in turns])
-    samples = dataset.X[chosen]
-    w = samples / np.linalg.norm(samples, axis=1, keepdims=True)
-    if dataset.classes is None:
-        return w, dataset.y[chosen][:, None]
-    centred = np.eye(dataset.num_outputs) - 1.0 / dataset.num_outputs
-    return w, (centred / np.sqrt(1.0 - 1.0 / dataset.num_outputs))[dataset.y[chosen].astype(np.intp)]
 
 
 def _on_sphere(width: int, d: int, rng: np.random.Generator) -> FloatArray:

@@ -67,7 +67,13 @@ def entries_named(name: str) -> tuple[Entry, ...]:
 
 def load_figure(entry: Entry) -> PaperFigure[Any, Any]:
     """Import the module of an entry and give its figure."""
-    figure = getattr(importlib.import_module(entry.module), "FIGURE", None)
+    try:
+        module = importlib.import_module(entry.module)
+    except Exception as error:  # another's package may fail in any way
+        if entry.module.startswith(f"{__package__}."):
+            raise
+        raise InvalidInputError(f"`{entry.module}` fails with {type(error).__name__}: {error}.") from error
+    figure = getattr(module, "FIGURE", None)
     if not isinstance(figure, PaperFigure) or figure.key != entry.key:
         raise InvalidInputError(f"`{entry.module}` must define FIGURE, a PaperFigure with the key {entry.key!r}.")
     return figure
@@ -79,7 +85,11 @@ def _entries_of(paper: Paper) -> list[Entry]:
         for path in _files_of(package):
             if match := _FILE.fullmatch(path.name):
                 kind, number = match[1], int(match[2])
-                document = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or path.stem
+                try:
+                    document = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or path.stem
+                except SyntaxError as error:
+                    paper.leave_out(f"`{path.name}`", f"it fails with SyntaxError: {error}")
+                    continue
                 title = document.partition("\n")[0].rstrip(".")
                 entry = Entry(f"{paper.key}/{_SHORT[kind]}{number}", title, f"{package}.{path.stem}")
                 found.append((kind, number, entry))

@@ -34,7 +34,7 @@ def assumptions() -> tuple[Assumption, ...]:
     """Every assumption on data of the papers, each once: separability first, then in the papers' order."""
     found: dict[str, Assumption] = {}
     for paper in found_papers().values():
-        for assumption in paper.values("assumptions", "ASSUMPTIONS"):
+        for assumption in paper.values("assumptions", "ASSUMPTIONS", Assumption):
             found.setdefault(assumption.key, assumption)
     return tuple(sorted(found.values(), key=_separability_first))
 
@@ -45,6 +45,17 @@ def assumption_named(key: str) -> Assumption:
     if key not in found:
         raise InvalidInputError(f"`key` must be one of {', '.join(found)}, got {key!r}.")
     return found[key]
+
+
+def _judged(assumption: Assumption, facts: DatasetFacts | OutputFacts) -> Comparison:
+    """What an assumption says of the data; one of another's package may fail in any way and is then undecided."""
+    try:
+        return judged(assumption, facts)
+    except Exception as error:
+        owner = found_papers().get(assumption.paper)
+        if owner is None or owner.is_ours:
+            raise
+        return undecided(f"its judgement fails with {type(error).__name__}: {error}")
 
 
 @cache
@@ -157,7 +168,7 @@ def diagnose(
     facts = OutputFacts(dataset, given, leak) if several else DatasetFacts(dataset, given, leak)
     allowed, conditions = ProcessorTime(max_seconds), []
     for number, assumption in enumerate(assumptions(), start=1):
-        found = undecided(NOT_JUDGED) if allowed.is_spent else judged(assumption, facts)
+        found = undecided(NOT_JUDGED) if allowed.is_spent else _judged(assumption, facts)
         conditions.append(_condition(assumption, found))
         if progress is not None:
             progress(number / len(assumptions()))

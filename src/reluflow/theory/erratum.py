@@ -67,7 +67,7 @@ def errata_of(paper: str) -> tuple[Erratum, ...]:
     """Every erratum of a paper, in the order of its codes."""
     if paper not in found_papers():
         raise InvalidInputError(f"`paper` must be one of {', '.join(found_papers())}, got {paper!r}.")
-    return found_papers()[paper].values("errata", "ERRATA")
+    return found_papers()[paper].values("errata", "ERRATA", Erratum)
 
 
 def codes_in(text: str) -> tuple[str, ...]:

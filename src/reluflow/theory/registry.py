@@ -22,7 +22,12 @@ def results_of(paper: str) -> tuple[Theorem | Elsewhere, ...]:
     """Every result of a paper in the paper's order."""
     if paper not in found_papers():
         raise InvalidInputError(f"`paper` must be one of {', '.join(papers())}, got {paper!r}.")
-    return found_papers()[paper].values("theorems", "RESULTS")
+    found = found_papers()[paper]
+    results: tuple[Theorem | Elsewhere, ...] = found.values("theorems", "RESULTS", Theorem, Elsewhere)
+    for result in results:
+        if not result.key.startswith(f"{paper}:"):
+            found.leave_out(f"`{result.key}` in `theorems.RESULTS`", f"a key must begin with {paper}:")
+    return tuple(result for result in results if result.key.startswith(f"{paper}:"))
 
 
 def theorems(among: Iterable[str] | None = None) -> tuple[Theorem, ...]:

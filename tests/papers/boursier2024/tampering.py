@@ -60,13 +60,6 @@ def shifted(evidence: Evidence, *, w: float = 0.0, a: float = 0.0, at: int | sli
     return with_networks(evidence, lambda n: n.replace(w=n.w + w, a=n.a + a), at=at)
 
 
-def without_rest(evidence: Evidence) -> Evidence:
-    """The end point is not stationary."""
-    run = evidence.run
-    limit = replace(run.limit, gradient_norm=run.limit.gradient_norm + 1e-6)
-    return replace(evidence, trajectory=replace(run, limit=limit))
-
-
 def negative_end_turned(evidence: Evidence) -> Evidence:
     """Negative neurons of the end point stand across the data."""
     return with_end(evidence, lambda n: n.replace(w=n.w @ rotation(0.3, n.d).T), sign=-1)

@@ -13,7 +13,7 @@ from forging import (
     in_reverse,
     scaled_neurons,
 )
-from papers.boursier2024.tampering import negative_end_turned, other_end, without_rest
+from papers.boursier2024.tampering import negative_end_turned, other_end
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
@@ -50,9 +50,9 @@ def _other_end(evidence):
 
 FORGERIES: Forgeries = {
     ("lemma7", "never-ends"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
-    ("lemma7", "limit"): Forgery(without_rest),
+    ("lemma7", "limit"): Forgery(lambda e: other_end(e, 1.0001), also=("line",)),
     ("lemma7", "patterns"): Forgery(negative_end_turned),
-    ("lemma7", "line"): Forgery(lambda e: other_end(e, 1.0001)),
+    ("lemma7", "line"): Forgery(lambda e: other_end(e, 1.0001), also=("limit",)),
     ("lemma24", "positive"): Forgery(in_reverse),
     ("lemma24", "negative"): Forgery(lambda e: scaled_neurons(e, 1e6, sign=-1)),
     ("cor1", "never-ends"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),

@@ -18,7 +18,7 @@ from forging import (
     with_end,
     with_record,
 )
-from papers.boursier2024.tampering import negative_end_turned, other_ends, without_rest
+from papers.boursier2024.tampering import negative_end_turned, other_ends
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
@@ -82,9 +82,13 @@ def wider_end_turned(evidence: Evidence) -> Evidence:
 
 FORGERIES: Forgeries = {
     ("sec5-width", "same-limit"): Forgery(wider_end_turned),
-    ("sec5-width", "limit"): Forgery(without_rest),
+    ("sec5-width", "limit"): Forgery(
+        lambda e: other_ends(e, 1.0001, SMALLER, *(f"wider by {k}" for k in NUM_COPIES)), also=("line",)
+    ),
     ("sec5-width", "patterns"): Forgery(negative_end_turned),
-    ("sec5-width", "line"): Forgery(lambda e: other_ends(e, 1.0001, SMALLER, *(f"wider by {k}" for k in NUM_COPIES))),
+    ("sec5-width", "line"): Forgery(
+        lambda e: other_ends(e, 1.0001, SMALLER, *(f"wider by {k}" for k in NUM_COPIES)), also=("limit",)
+    ),
     ("sec5-best-neuron", "best-neuron"): Forgery(lambda e: other_ends(e, 1.01, SMALLER)),
     ("lemma8", "assumption-4"): Forgery(lambda e: with_outer_points(e, 1.0, 0.9, middle=0.1)),
     ("lemma8", "assumption-5"): Forgery(lambda e: with_facts_of(e, load("three-points"))),
@@ -98,11 +102,11 @@ FORGERIES: Forgeries = {
         (result, name): forgery
         for result in ("thm2", "remark3", "thm4")
         for name, forgery in {
-            "limit": Forgery(without_rest),
+            "limit": Forgery(off_the_line, also=("line", "data-cone", "loss")),
             "patterns": Forgery(negative_end_turned),
-            "line": Forgery(off_the_line, also=("data-cone", "loss")),
+            "line": Forgery(off_the_line, also=("limit", "data-cone", "loss")),
             "data-cone": Forgery(points_off_the_cone),
-            "loss": Forgery(off_the_line, also=("line", "data-cone")),
+            "loss": Forgery(off_the_line, also=("limit", "line", "data-cone")),
             "rate": Forgery(lambda e: scaled_clock(e, 2.0)),
         }.items()
     },

@@ -16,8 +16,9 @@ from reluflow.papers.lee2022.single_neuron import (
     two_half_space_moment,
 )
 from reluflow.papers.lee2022.single_neuron.random_directions import cosine_tail, cosine_tail_bound
+from reluflow.papers.lee2022.teacher_and_student import teacher
 from reluflow.papers.lee2022.theorems.gaussian_moments import planar_second_moment, quadrature_moment
-from reluflow.papers.lee2022.theorems.unique_minimum import perfect_fits
+from reluflow.papers.lee2022.theorems.unique_minimum import FitsAndProbes, perfect_fits
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.gather import gather
@@ -38,6 +39,12 @@ def one_dimension():
     return example_problem(theorem_named("lee2022:propC.1"), "one-point")
 
 
+def a_probe_at_a_fit(evidence: Evidence) -> Evidence:
+    """One of the points around the teacher is the teacher itself, where the loss vanishes."""
+    own = teacher(evidence).product * teacher(evidence).w
+    return with_record(evidence, probes=np.vstack([evidence.recorded(FitsAndProbes).probes, own]))
+
+
 FORGERIES: Forgeries = {
     ("lemma2.1", "matrix"): Forgery(recorded(matrix=plus(1e-6)), also=("eigenvalues",)),
     ("lemma2.1", "kernel"): Forgery(recorded(kernel=lambda kernel: 2.0 * kernel)),
@@ -46,7 +53,7 @@ FORGERIES: Forgeries = {
     ("propB.1", "speed"): Forgery(recorded(kappa=lambda kappa: kappa + 1e-6)),
     ("propB.1", "sample"): Forgery(recorded(kappa=lambda kappa: 10.0 * kappa), also=("speed",)),
     ("propB.2", "unique"): Forgery(recorded(fits=times(10.0))),
-    ("propB.2", "growth"): Forgery(recorded(losses=times(0.0))),
+    ("propB.2", "growth"): Forgery(a_probe_at_a_fit),
     ("propC.1", "two-sided"): Forgery(recorded(tail=times(10.0)), also=("one-sided",)),
     ("propC.1", "one-sided"): Forgery(recorded(tail=times(10.0)), also=("two-sided",)),
     ("propC.1", "draws"): Forgery(recorded(drawn=np.abs)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.data.dataset import Dataset
+from reluflow.data.registry import load
 from scanning import Draw
 
 _LEAKS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
@@ -61,4 +62,26 @@ def symmetric(rng: np.random.Generator) -> Draw:
     return Draw(Dataset(np.vstack([X, -X]), np.repeat([1.0, -1.0], n)), leak=_leak(rng, is_leaky=True))
 
 
+def _of_the_paper(rng: np.random.Generator, name: str) -> Draw:
+    """A set of the paper whose points depend on the leak, for any leak."""
+    leak = float(rng.uniform(0.02, 0.98))
+    return Draw(load(f"{name}:leak={leak!r}"), leak=leak)
+
+
+def six_points(rng: np.random.Generator) -> Draw:
+    """The symmetric set of Figure 1."""
+    return _of_the_paper(rng, "lyu-symmetric")
+
+
+def middle_points(rng: np.random.Generator) -> Draw:
+    """The middle set of Figure 1."""
+    return _of_the_paper(rng, "lyu-middle")
+
+
+def hinted(rng: np.random.Generator) -> Draw:
+    """The hinted set of Figure 1."""
+    return _of_the_paper(rng, "lyu-hinted")
+
+
 KINDS = (separable, planar, around_a_direction, orthogonally_separable, symmetric)
+ONLY = {"thm6.2": (hinted,), "appI.1.1": (six_points,), "appI.1.2": (middle_points,)}

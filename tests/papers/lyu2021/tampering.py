@@ -15,10 +15,11 @@ from forging import (
     with_snapshots,
 )
 from reluflow.network import Network
-from reluflow.papers.lyu2021.theorems.closed_form_kkt import DirectionAndBest, NeuronAndBest
+from reluflow.papers.lyu2021.theorems.closed_form_kkt import DirectionAndBest
 from reluflow.papers.lyu2021.theorems.hinted import HintsAndBest
 from reluflow.papers.lyu2021.theorems.homogeneous_nets import FeasiblePoints
 from reluflow.papers.lyu2021.theorems.linear_maximiser import MaximiserAndPairs
+from reluflow.papers.lyu2021.theorems.middle_points import NeuronAndBest
 from reluflow.papers.lyu2021.theorems.unit_ball import DrawnNetworks, State
 from reluflow.theory.evidence import Evidence
 

@@ -24,11 +24,10 @@ from reluflow.network import Network
 from reluflow.papers.lyu2021.data import figure1_left, symmetric_angle
 from reluflow.papers.lyu2021.theorems.closed_form_kkt import (
     DirectionAndBest,
-    NeuronAndBest,
     closed_form_direction,
     cosine_of,
-    middle_points,
 )
+from reluflow.papers.lyu2021.theorems.middle_points import NeuronAndBest, middle_points
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named

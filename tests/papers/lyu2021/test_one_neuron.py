@@ -16,6 +16,7 @@ from forging import (
 )
 from papers.lyu2021.tampering import of_other_samples, record_scaled, scaled, stretched, turned_network
 from reluflow.certificates.kkt import normalized_margin
+from reluflow.certificates.network_margin import NetworkMargin
 from reluflow.data.registry import load
 from reluflow.network import Network
 from reluflow.papers.lyu2021.theorems.non_symmetric_limit import side_of
@@ -59,6 +60,13 @@ def longer_neuron_among_others(evidence: Evidence) -> Evidence:
     return with_record(evidence, others=(*record.others, scaled(record.network, 2.0)))
 
 
+def _turned_maximiser(evidence):
+    """The negative network of Lemma G.10 points elsewhere, and has a smaller margin."""
+    network = evidence.recorded(NetworkMargin).network
+    assert network is not None
+    return with_record(evidence, network=turned_network(network, 0.3))
+
+
 FORGERIES: Forgeries = {
     ("lemmaA.4", "kkt"): Forgery(named_neuron_stretched, also=("margin",)),
     ("lemmaA.4", "margin"): Forgery(named_neuron_stretched, also=("kkt",)),
@@ -68,7 +76,7 @@ FORGERIES: Forgeries = {
     ("thmG.9", "approach"): Forgery(
         lambda e: with_end(e, lambda n: turned_network(n, 0.1)), also=("margin", "direction")
     ),
-    ("lemmaG.10", "no-gap"): Forgery(lambda e: record_scaled(e, "upper", 1.1)),
+    ("lemmaG.10", "no-gap"): Forgery(_turned_maximiser),
     ("lemmaG.10", "dual"): Forgery(lambda e: record_scaled(e, "multipliers", 10.0)),
 }
 

@@ -7,7 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from reluflow.certificates.network_margin import network_margin
 from reluflow.data.dataset import Dataset
+from reluflow.papers.lyu2021.data import figure1_middle
+from reluflow.papers.lyu2021.theorems.middle_points import middle_points
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.comparison import Source
 from reluflow.theory.registry import theorem_named
@@ -65,6 +68,51 @@ def test_the_rate_of_lemma_F_6_is_integrated_where_it_changes_fast(rows, seed):
     verdict = _verdict("lemmaF.6", rows, leak=0.9, seed=seed)
     assert verdict.kind is VerdictKind.HOLDS, verdict.why
     assert verdict.conclusion("rate").measured < 1e-7
+
+
+def test_near_leak_1_the_single_neuron_of_the_middle_set_is_the_best_network():
+    """Appendix I.1.2 was stated for every leak of the condition on S^+, and failed: 0.9 is almost a linear network."""
+    theorem = theorem_named("lyu2021:appI.1.2")
+    near, far = (check(theorem, example_problem(theorem, f"lyu-middle:leak={leak}", leak=leak)) for leak in (0.5, 0.9))
+    assert near.kind is VerdictKind.HOLDS, near.why
+    assert far.failing_hypotheses == ("pair-is-better",), far.why
+
+
+def test_the_better_of_one_neuron_and_a_pair_is_the_best_network_of_the_middle_points():
+    """Two ways: the distance of 0 from a segment, and the best margin of any network by linear programs."""
+    rng, seen = np.random.default_rng(0), []
+    while len(seen) < 12:
+        leak, nearest, farthest, offset = rng.uniform((0.3, 0.02, 0.3, 0.01), (0.98, 0.5, 3.0, 0.3))
+        if leak * nearest * farthest < nearest**2 + (1.0 + leak) * offset**2:
+            continue
+        data = figure1_middle(
+            positive=(nearest, nearest + 1.0, 4.0), negative=(farthest, farthest + 0.5), offset=offset, leak=leak
+        )
+        points = middle_points(data.X, data.y, leak)
+        single = 0.5 * np.hypot(nearest, offset)
+        assert network_margin(data, leak).margin == pytest.approx(max(points.pair_margin, single), rel=1e-6)
+        seen.append(points.pair_margin > single)
+    assert set(seen) == {True, False}
+
+
+def test_where_every_neuron_starts_in_its_cone_no_length_grows_but_for_rounding():
+    """T_0 is then 0, and Lemma G.4 failed by 2e-16: the logarithm of a length was taken twice."""
+    rows = [[1.4308978520423112, 0.7489155581225753, 1.0], [-0.8431149914759923, -0.048573442804615584, -1.0]]
+    verdict = _verdict("lemmaG.4", rows, leak=0.5, seed=7010)
+    assert verdict.conclusion("norms").bound == 0.0
+    assert verdict.kind is VerdictKind.HOLDS, verdict.why
+
+
+def test_the_rate_of_lemma_F_6_is_not_read_off_rounding():
+    """From loss 1e-20 on the rise of the margin between two snapshots has five digits, and the lemma failed by 1e-5."""
+    rows = [
+        [0.76801517, 0.22062988, 1.0],
+        [-0.29241886, -0.02037055, -1.0],
+        [-1.05100579, -0.02068676, -1.0],
+        [-1.26374145, 0.2811041, -1.0],
+    ]
+    verdict = _verdict("lemmaF.6", rows, leak=0.9, seed=7006)
+    assert verdict.kind is VerdictKind.HOLDS, verdict.why
 
 
 def test_theorem_4_3_does_not_wait_for_our_shares():

@@ -49,4 +49,10 @@ def separable(rng: np.random.Generator) -> Draw:
     return Draw(Dataset(X, y), width=6)
 
 
+def lone_sample(rng: np.random.Generator) -> Draw:
+    """The sample (1, 0) of the two counterexamples, with either label."""
+    return Draw(Dataset([[1.0, 0.0]], [rng.choice([-1.0, 1.0])]), width=int(rng.integers(1, 6)))
+
+
 KINDS = (correlated_plane, correlated_space, unequal_classes, one_class, separable)
+ONLY = {"appE.3": (lone_sample,), "appE.4": (lone_sample,)}

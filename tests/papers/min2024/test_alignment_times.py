@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,9 +37,9 @@ from papers.min2024.cases import (
 )
 from papers.min2024.tampering import _crossings, changed, chosen_neurons, middle, with_events
 from reluflow.data.dataset import Dataset
-from reluflow.geometry.alignment import align
+from reluflow.geometry.alignment import Alignment, align
 from reluflow.network import Network
-from reluflow.papers.min2024.theorems.alignment_paths import AlignmentTimes, LongestPaths, paths_of
+from reluflow.papers.min2024.theorems.alignment_paths import AlignmentsOfTwoSamples, LongestPaths, paths_of
 from reluflow.papers.min2024.theorems.constants import ProofConstants, data_constants, proof_constants
 from reluflow.papers.min2024.theorems.moving_neurons import OUTSIDE, Moment, moments
 from reluflow.theory.check import check
@@ -94,6 +95,11 @@ def without_the_last_crossing(evidence: Evidence) -> Evidence:
     return with_events(evidence, [k for k in range(len(evidence.run.events)) if k != last])
 
 
+def later_and_later(record: AlignmentsOfTwoSamples) -> tuple[Alignment, ...]:
+    """Every neuron aligns at a power of its time."""
+    return tuple(replace(end, times=end.times**10) for end in record.ends)
+
+
 FORGERIES: Forgeries = {
     ("eq28", "window"): Forgery(changed(ProofConstants, horizon=lambda r: 0.9 * r.horizon)),
     ("eq28", "implies-29"): Forgery(changed(ProofConstants, log_first=lambda r: r.log_first + math.log(2.0))),
@@ -106,10 +112,10 @@ FORGERIES: Forgeries = {
     ("paths", "valid"): Forgery(events_twice, also=("end",)),
     ("paths", "end"): Forgery(without_the_last_crossing),
     ("paths", "travel"): Forgery(lambda e: scaled_clock(e, 1e4)),
-    ("paths", "maximal"): Forgery(changed(LongestPaths, positive=lambda r: r.positive + 1e-6)),
+    ("paths", "maximal"): Forgery(changed(LongestPaths, positive=lambda r: r.positive[:1] + r.positive)),
     ("eq30", "aligned"): Forgery(events_twice, also=("harmonic",)),
     ("eq30", "harmonic"): Forgery(lambda e: scaled_clock(e, 300.0)),
-    ("eq30", "order"): Forgery(changed(AlignmentTimes, times=lambda r: r.times**10)),
+    ("eq30", "order"): Forgery(changed(AlignmentsOfTwoSamples, ends=later_and_later)),
     ("sharp-alignment", "aligned"): Forgery(lambda e: scaled_clock(e, 100.0)),
 }
 

@@ -78,6 +78,18 @@ def _one_direction():
 
 
 STRICT = "orthogonally-separable-strict"
+
+
+def narrow_caps(evidence: Evidence) -> Evidence:
+    """Of every cap the points near its centre alone."""
+    centres = {sign: evidence.dataset.X[evidence.dataset.y == sign].sum(axis=0) for sign in (1, -1)}
+    inside = {
+        sign: points + 9.0 * centres[sign] / np.linalg.norm(centres[sign])
+        for sign, points in evidence.recorded(Caps).inside.items()
+    }
+    return with_record(evidence, inside=inside)
+
+
 FORGERIES: Forgeries = {
     ("extreme-vectors", "extremal"): Forgery(changed(ExtremalVectors, vectors=lambda r: 10.0 * r.vectors)),
     ("lemma5", "cosine"): Forgery(changed(ConePoints, points=lambda r: np.vstack([r.points, -r.points[:1]]))),
@@ -87,7 +99,7 @@ FORGERIES: Forgeries = {
     ("lemma7", "inside"): Forgery(changed(ConePoints, points=lambda r: -r.points), also=("depth",)),
     ("lemma8", "cap"): Forgery(changed(Caps, inside=lambda r: r.beyond)),
     ("lemma8", "sharp"): Forgery(changed(Caps, beyond=lambda r: r.inside)),
-    ("lemma8", "size"): Forgery(changed(Caps, largest=lambda r: 0.5 * r.largest)),
+    ("lemma8", "size"): Forgery(narrow_caps),
     ("lemma9", "cosine"): Forgery(changed(Outsiders, outsiders=lambda r: r.points)),
     ("lemma9", "attained"): Forgery(changed(Outsiders, closest=lambda r: rotation(0.1, r.closest.size) @ r.closest)),
     ("lemma11", "length"): Forgery(changed(Aggregates, sums=lambda r: 0.1 * r.sums), also=("length-sharp",)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from reluflow.papers.min2024.theorems.constants import (
     path_length,
     proof_constants,
     start_norms,
+    travelled,
 )
 from reluflow.papers.min2024.theorems.shared_hypotheses import away_from_the_other_class
 from reluflow.theory.evidence import Evidence
@@ -82,7 +84,10 @@ def test_constants_by_plain_loops(deterministic):
 @given(own=st.integers(1, 9), other=st.integers(0, 9))
 @settings(deadline=None, max_examples=40)
 def test_the_maximal_path_is_the_longest(own, other):
-    assert longest_path_by_search(own, other) == pytest.approx(path_length(own, other), rel=1e-12)
+    path = longest_path_by_search(own, other)
+    assert travelled(path) == pytest.approx(path_length(own, other), rel=1e-12)
+    assert path[-1] in ((own, 0), (0, 0))
+    assert all(a[0] <= b[0] and a[1] >= b[1] and a != b for a, b in pairwise(path))
 
 
 @pytest.mark.parametrize("n_plus", range(1, 13))

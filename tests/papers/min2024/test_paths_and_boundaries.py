@@ -21,7 +21,7 @@ from reluflow.papers.min2024.figures import (
 from reluflow.papers.min2024.figures.correspondence_figure import chosen_edges
 from reluflow.papers.min2024.figures.hyperplane_run import samples, velocity
 from reluflow.papers.min2024.figures.paths_run import all_paths, edges, maximal_path, partner, path_of, reaching, travel
-from reluflow.papers.min2024.theorems.constants import longest_path_by_search, path_length
+from reluflow.papers.min2024.theorems.constants import longest_path_by_search, path_length, travelled
 from reluflow.papers.workbench import Workbench
 
 
@@ -66,7 +66,7 @@ def test_the_maximal_path_is_the_longest_of_all(plus, minus):
     """Two ways: every path of single steps, and dynamic programming over every path however it jumps."""
     longest = travel(maximal_path(plus, minus))
     assert longest == pytest.approx(path_length(plus, minus))
-    assert longest == pytest.approx(longest_path_by_search(plus, minus))
+    assert longest == pytest.approx(travelled(longest_path_by_search(plus, minus)))
     assert max(travel(path) for path in all_paths(plus, minus)) == pytest.approx(longest)
 
 

@@ -73,4 +73,22 @@ def any_classes(rng: np.random.Generator) -> Draw:
     return Draw(_of_classes(rng.standard_normal((len(labels), 3)), labels))
 
 
+def two_labels(rng: np.random.Generator) -> Draw:
+    """The binary case: Assumption 1 with labels -1 and 1, in opposite orthants."""
+    n, d = int(rng.integers(2, 7)), int(rng.integers(2, 5))
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    return Draw(Dataset(y[:, None] * (np.abs(rng.standard_normal((n, d))) + 0.02), y))
+
+
+def two_labels_near_the_edge(rng: np.random.Generator) -> Draw:
+    """The same in the plane, with samples at almost a right angle and of lengths up to ten times each other."""
+    y = np.array([1.0, 1.0, -1.0, -1.0])
+    angles = np.array(
+        [0.0, rng.uniform(1.0, 1.55), np.pi - rng.uniform(0.0, 0.01), np.pi + 1.5 + rng.uniform(0.0, 0.06)]
+    )
+    X = rng.uniform(0.3, 3.0, (4, 1)) * np.column_stack([np.cos(angles), np.sin(angles)])
+    return Draw(Dataset(X, y))
+
+
 KINDS = (simplex, near_the_edge, lopsided, tight, any_classes)
+ONLY = {"sec4.1": (two_labels, two_labels_near_the_edge)}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from scipy.optimize import brentq
 
 from forging import ALL, LATER, Forgeries, Forgery, events_twice, with_record, with_snapshots
 from reluflow.data.dataset import Dataset
@@ -21,7 +22,7 @@ from reluflow.papers.min2025.theorems.class_cones import (
     DrawnForces,
     DrawnOutputWeights,
 )
-from reluflow.papers.min2025.theorems.class_margins import ClassMargins, DrawnDifferences, SidewaysDirections
+from reluflow.papers.min2025.theorems.class_margins import DrawnDifferences, SidewaysDirections
 from reluflow.papers.min2025.theorems.early_alignment import DrawnOutputs
 from reluflow.papers.min2025.theorems.max_margin import ClassMarginPoint
 from reluflow.theory.check import example_problem
@@ -233,9 +234,11 @@ def shared_neuron(evidence: Evidence) -> Evidence:
     return foreign_on(evidence, slice(1, -1))
 
 
-def inflated(evidence: Evidence, **factors: float) -> Evidence:
-    """Fields of the record multiplied."""
-    return with_record(evidence, **{name: factor * getattr(evidence.record, name) for name, factor in factors.items()})
+def across_classes(evidence: Evidence) -> Evidence:
+    """The combinations of the first class have the samples of the second too."""
+    weights = evidence.recorded(Combinations).weights.copy()
+    weights[:, 0] += weights[:, 1]
+    return with_record(evidence, weights=weights)
 
 
 def probabilities_far(evidence: Evidence, factor: float) -> Evidence:
@@ -244,18 +247,19 @@ def probabilities_far(evidence: Evidence, factor: float) -> Evidence:
     return with_record(evidence, probabilities=1.0 / K + factor * (drawn.probabilities - 1.0 / K))
 
 
-def alignments_shifted(evidence: Evidence, shift: float) -> Evidence:
-    B = evidence.recorded(DrawnOutputWeights).B.copy()
-    B[:, 1:] += shift
-    return with_record(evidence, B=B)
+def no_unit_vectors(evidence: Evidence, factor: float, low: float, high: float, least: float = -1.0) -> Evidence:
+    """Output weights with B_1 between two numbers, and every B_c above `least`, are longer than 1."""
+    v = evidence.recorded(DrawnOutputWeights).v.copy()
+    B = v @ pseudo_labels(v.shape[1]).T
+    v[(B[:, 0] > low) & (B[:, 0] < high) & (B[:, 1:].min(axis=1) > least)] *= factor
+    return with_record(evidence, v=v)
 
 
-def sums_turned(evidence: Evidence) -> Evidence:
-    """The combinations of two classes are one and the same."""
-    drawn = evidence.recorded(Combinations)
-    sums, lengths = drawn.sums.copy(), drawn.lengths.copy()
-    sums[:, 1], lengths[:, 1] = sums[:, 0], lengths[:, 0]
-    return with_record(evidence, sums=sums, lengths=lengths)
+def of_the_first_class(evidence: Evidence) -> Evidence:
+    """The combinations of the second class are of samples of the first, and the same."""
+    weights = evidence.recorded(Combinations).weights.copy()
+    weights[:, 1] = weights[:, 0]
+    return with_record(evidence, weights=weights)
 
 
 def directions_stretched(evidence: Evidence, *, partly: bool) -> Evidence:
@@ -287,8 +291,20 @@ def across_shortened(evidence: Evidence) -> Evidence:
     return with_record(evidence, across=tuple(1e-6 * part for part in drawn.across))
 
 
-def gammas_scaled(evidence: Evidence, factor: float) -> Evidence:
-    return with_record(evidence, gammas=factor * evidence.recorded(ClassMargins).gammas)
+def directions_turned(evidence: Evidence, factor: float) -> Evidence:
+    """Every u_c is turned away from a sample until the margin of its class is this part of gamma_c."""
+    classes, turned = ClassGeometry.of(evidence.dataset), []
+    for members, u, gamma in zip(classes.members, classes.directions, classes.gammas, strict=True):
+        aside = classes.X[members] @ u / (u @ u) * u[:, None] - classes.X[members].T
+        away = aside[:, np.argmax(np.linalg.norm(aside, axis=0))]
+        away /= np.linalg.norm(away)
+
+        def excess(angle, rows=classes.X[members], u=u, away=away, gamma=gamma):
+            return np.min(rows @ (np.cos(angle) * u + np.sin(angle) * away)) - factor * gamma
+
+        angle = brentq(excess, 0.0, 0.5 * np.pi)
+        turned.append(np.cos(angle) * u + np.sin(angle) * away)
+    return with_record(evidence, directions=np.array(turned))
 
 
 def point_scaled(evidence: Evidence, factor: float, power: float) -> Evidence:
@@ -374,19 +390,19 @@ FORGERIES: Forgeries = {
     ("lemma4", "foreign-off"): Forgery(lambda e: foreign_on(e), also=("A",)),
     ("lemma5", "pattern"): Forgery(lambda e: foreign_on(e)),
     ("lemma5", "B"): Forgery(lambda e: labels_rotated(e)),
-    ("lemma6", "spread"): Forgery(lambda e: alignments_shifted(e, -0.01)),
-    ("lemma6", "negative"): Forgery(lambda e: alignments_shifted(e, 0.3), also=("spread",)),
-    ("lemma6", "bounded"): Forgery(lambda e: alignments_shifted(e, -0.6), also=("spread",)),
-    ("lemma7", "within"): Forgery(lambda e: inflated(e, lengths=1.3), also=("between",)),
-    ("lemma7", "between"): Forgery(sums_turned),
-    ("lemma8", "short"): Forgery(sums_turned),
+    ("lemma6", "spread"): Forgery(lambda e: no_unit_vectors(e, 1.5, -1.0, 0.5)),
+    ("lemma6", "negative"): Forgery(lambda e: no_unit_vectors(e, 1.2, 0.75, 0.85, least=-0.83), also=("spread",)),
+    ("lemma6", "bounded"): Forgery(lambda e: no_unit_vectors(e, 3.0, 0.99, 2.0), also=("spread",)),
+    ("lemma7", "within"): Forgery(across_classes, also=("between",)),
+    ("lemma7", "between"): Forgery(of_the_first_class),
+    ("lemma8", "short"): Forgery(of_the_first_class),
     ("lemma9", "partly-active"): Forgery(lambda e: directions_stretched(e, partly=True)),
     ("lemma9", "foreign-active"): Forgery(lambda e: directions_stretched(e, partly=False)),
     ("lemma10", "least"): Forgery(lambda e: forces_changed(e, -1.5), also=("most",)),
     ("lemma10", "most"): Forgery(lambda e: forces_changed(e, -1.5), also=("least",)),
-    ("lemma11", "margin"): Forgery(lambda e: gammas_scaled(e, 0.1), also=("sharp",)),
-    ("lemma11", "sharp"): Forgery(lambda e: gammas_scaled(e, 0.9)),
-    ("lemma11", "attained"): Forgery(lambda e: gammas_scaled(e, 1.1)),
+    ("lemma11", "margin"): Forgery(lambda e: directions_turned(e, 0.1), also=("sharp", "attained")),
+    ("lemma11", "sharp"): Forgery(lambda e: directions_turned(e, 0.9), also=("attained",)),
+    ("lemma11", "attained"): Forgery(lambda e: directions_turned(e, 0.9999)),
     ("lemma12", "sideways"): Forgery(sideways_backwards),
     ("lemma13", "driven-back"): Forgery(across_shortened),
     ("sec4.1", "separated"): Forgery(partly_on, also=("own-on", "W")),

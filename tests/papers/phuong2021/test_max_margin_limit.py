@@ -29,6 +29,7 @@ from reluflow.losses import LogisticLoss
 from reluflow.network import Network, initialization_named
 from reluflow.papers.phuong2021.theorems.two_neuron_limit import (
     Death,
+    Fates,
     MarginPoint,
     both_groups_probability,
     class_vectors,
@@ -91,7 +92,10 @@ def multipliers_shifted(evidence: Evidence) -> Evidence:
 
 
 def every_neuron_dies(evidence: Evidence) -> Evidence:
-    return replace(evidence, record=Death(1.0, 1.0, is_exact=True))
+    """Every part of the circle of initial directions is dead, of either sign."""
+    death = evidence.recorded(Death)
+    parts = [replace(fates, is_dead=np.ones_like(fates.is_dead)) for fates in (death.of_positive, death.of_negative)]
+    return with_record(evidence, of_positive=parts[0], of_negative=parts[1])
 
 
 def one_neuron_unbalanced(evidence: Evidence) -> Evidence:
@@ -295,15 +299,20 @@ def test_probability_of_both_groups_by_drawing_networks():
     assert exact >= 1.0 - 2.0 * 0.75**m + 0.5**m - 1e-12
 
 
+def _death(positive, negative, *, is_exact):
+    parts = [Fates(np.array([chance, 1.0 - chance]), np.array([True, False])) for chance in (positive, negative)]
+    return Death(*parts, is_exact=is_exact)
+
+
 def test_a_death_chance_above_one_half_is_refused(toy):
     evidence, _ = toy
-    forged = replace(evidence, record=Death(0.7, 0.6, is_exact=True))
+    forged = replace(evidence, record=_death(0.7, 0.6, is_exact=True))
     assert THEOREM_1.check(forged).failing_conclusions == ("probability",)
 
 
 def test_a_sampled_chance_too_close_to_one_half_is_undecided(toy):
     evidence, _ = toy
-    close = replace(evidence, record=Death(0.49, 0.5, is_exact=False))
+    close = replace(evidence, record=_death(0.49, 0.5, is_exact=False))
     assert THEOREM_1.check(close).kind is VerdictKind.INCONCLUSIVE
 
 

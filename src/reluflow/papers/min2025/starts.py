@@ -1,6 +1,7 @@
-"""Starts with known numbers on the sets of `data.py`: each neuron (w, v) of unit rows, times the scale.
+"""The networks the paper starts from, and starts with known numbers on the sets of `data.py`.
 
-Each is a function that gives a problem, and a start by name, `--init min2025-s --width 1`, on its own set.
+Each of these, neurons (w, v) of unit rows times the scale, is a function that gives a problem, and a start by name,
+`--init min2025-s --width 1`, on its own set.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.losses import SoftmaxLoss
 from reluflow.network import Initialization, Network
 from reluflow.papers.min2025.class_geometry import pseudo_labels
+from reluflow.papers.min2025.class_pairs import CLASS_PAIRS
 
 B_OF_CE2 = 0.8661  # just above sqrt(3)/2, from which on all B_c' <= 0 is certain for K = 3
 
@@ -95,14 +97,16 @@ def _rows(
     return own.network.w, own.network.v
 
 
-def _registered(name: str, summary: str, start: Callable[[float], TrainingProblem]) -> Initialization:
-    return Initialization(name, "min2025", "ours", summary, None, draw_on_data=partial(_rows, name, start))
+def _registered(name: str, dataset: str, summary: str, start: Callable[[float], TrainingProblem]) -> Initialization:
+    draw = partial(_rows, name, start)
+    return Initialization(name, "min2025", "ours", summary, None, draw_on_data=draw, dataset=dataset)
 
 
 STARTS = (
-    _registered("min2025-g1", "two neurons of each class on set A, each firing on its whole class", golden_a),
-    _registered("min2025-g2", "five neurons on set B, each firing on one sample of its class", golden_b),
-    _registered("min2025-s", "one neuron on set A that slides and then joins class 1", sliding),
-    _registered("min2025-ce1", "one neuron of each class, the first lost to class 2", counterexample_1),
-    _registered("min2025-ce2", "the same where the sizes of the classes decide", counterexample_2),
+    CLASS_PAIRS,
+    _registered("min2025-g1", "min2025-a", "two neurons of each class, each firing on its whole class", golden_a),
+    _registered("min2025-g2", "min2025-b", "five neurons, each firing on one sample of its class", golden_b),
+    _registered("min2025-s", "min2025-a", "one neuron that slides and then joins class 1", sliding),
+    _registered("min2025-ce1", "min2025-ce1", "one neuron of each class, the first lost to class 2", counterexample_1),
+    _registered("min2025-ce2", "min2025-ce2", "the same where the sizes of the classes decide", counterexample_2),
 )

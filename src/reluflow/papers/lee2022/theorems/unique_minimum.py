@@ -20,21 +20,18 @@ from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
 @dataclass(frozen=True, eq=False)
 class FitsAndProbes:
-    """Where the loss vanishes, and what it is at points drawn around the teacher.
+    """Where the loss vanishes, and points drawn around the teacher.
 
     Parameters
     ----------
     fits
         Extreme points of the set of perfect fits, shape (k, d).
-    distances
-        |w - w*| of the probes, shape (num_distances,).
-    losses
-        L(w) at the probes, shape (num_distances, num_directions).
+    probes
+        Points at several distances from the teacher, shape (num_probes, d).
     """
 
     fits: FloatArray
-    distances: FloatArray
-    losses: FloatArray
+    probes: FloatArray
 
 
 def perfect_fits(evidence: Evidence) -> FloatArray:
@@ -70,13 +67,8 @@ def _fits_and_probes(evidence: Evidence) -> FitsAndProbes:
     flattest = np.linalg.eigh(active.T @ active)[1][:, 0]
     drawn = np.random.default_rng(0).standard_normal((20, evidence.dataset.d))
     directions = np.vstack([flattest, -flattest, drawn / np.linalg.norm(drawn, axis=1)[:, None]])
-
-    def mean_loss(w: FloatArray) -> FloatArray:
-        return np.asarray(0.5 * np.mean((np.maximum(X @ w.T, 0.0) - y[:, None]) ** 2, axis=0))
-
     distances = np.geomspace(1e-3, 10.0, 9) * float(np.linalg.norm(target))
-    losses = np.array([mean_loss(target + distance * directions) for distance in distances])
-    return FitsAndProbes(perfect_fits(evidence), distances, losses)
+    return FitsAndProbes(perfect_fits(evidence), np.vstack([target + distance * directions for distance in distances]))
 
 
 def _only_fit(evidence: Evidence) -> float:
@@ -85,12 +77,18 @@ def _only_fit(evidence: Evidence) -> float:
     return float(np.max(np.linalg.norm(fits - target, axis=1))) / float(np.linalg.norm(target))
 
 
+_ROUNDING = 1e-24  # of a loss over L(0), the square of that of outputs; the nearest probes have 1e-6 times a curvature
+
+
 def _growth(evidence: Evidence) -> Comparison:
-    """Smallest L(w)/|w - w*|^2 over probes at many distances, the flattest direction among them."""
-    probes = evidence.recorded(FitsAndProbes)
-    smallest = float(np.min(np.min(probes.losses, axis=1) / probes.distances**2))
-    words = f"$L(w)$ is at least {smallest:.3g} $|w - w^*|^2$ on {probes.losses.size} probes"
-    return at_least(smallest, np.finfo(float).tiny, detail=words)
+    """Smallest L(w)/L(0) over probes at many distances, the flattest direction among them."""
+    probes = evidence.recorded(FitsAndProbes).probes
+    X, y = evidence.dataset.X, evidence.dataset.y
+    losses = 0.5 * np.mean((np.maximum(X @ probes.T, 0.0) - y[:, None]) ** 2, axis=0)
+    away = probes - teacher(evidence).product * teacher(evidence).w
+    least = float(np.min(losses / np.sum(away**2, axis=1)))
+    words = f"$L(w)$ is at least {least:.3g} $|w - w^*|^2$ on {len(probes)} probes"
+    return at_least(float(np.min(losses)) / (0.5 * float(np.mean(y**2))), _ROUNDING, detail=words)
 
 
 def _curvatures(evidence: Evidence) -> Constants:

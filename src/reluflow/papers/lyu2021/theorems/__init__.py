@@ -1,7 +1,7 @@
 """Every named result of Lyu, Li, Wang & Arora (2021), in the paper's order [lyu2021]."""
 
 from reluflow.papers.lyu2021.theorems.boundaries import APP_I_2
-from reluflow.papers.lyu2021.theorems.closed_form_kkt import ALG_6, APP_I_1_1, APP_I_1_2
+from reluflow.papers.lyu2021.theorems.closed_form_kkt import ALG_6, APP_I_1_1
 from reluflow.papers.lyu2021.theorems.definitions import (
     ALG_1,
     ALG_2,
@@ -59,6 +59,7 @@ from reluflow.papers.lyu2021.theorems.margin_growth import (
     LEMMA_F_11,
     THM_F_9,
 )
+from reluflow.papers.lyu2021.theorems.middle_points import APP_I_1_2
 from reluflow.papers.lyu2021.theorems.non_symmetric_limit import THM_A_7, THM_A_10, THM_G_12
 from reluflow.papers.lyu2021.theorems.one_neuron import LEMMA_A_4, THM_G_9
 from reluflow.papers.lyu2021.theorems.one_sign_takes_over import APP_G_4, LEMMA_G_8

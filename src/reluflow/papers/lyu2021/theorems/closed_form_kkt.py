@@ -14,12 +14,10 @@ from reluflow.network.network import Network
 from reluflow.papers.lyu2021.data import symmetric_angle
 from reluflow.papers.lyu2021.paper import EXAMPLE
 from reluflow.papers.lyu2021.theorems.limits import best_network, kkt_residuals
-from reluflow.papers.lyu2021.theorems.non_symmetric_limit import side_of
 from reluflow.papers.lyu2021.theorems.settings import BALANCED_SETTING
-from reluflow.theory.comparison import Comparison, Level, all_of, at_least, equals, fails, judgement, require
+from reluflow.theory.comparison import Comparison, Level, at_least, equals, fails, judgement
 from reluflow.theory.elsewhere import ours
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.hypotheses import LEAKY
 from reluflow.theory.measures import AtLeast, AtMost, Constants
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
@@ -224,140 +222,4 @@ APP_I_1_1 = Theorem(
     setting=BALANCED_SETTING,
     example=EXAMPLE,
     departs=r"The paper's quadratic for $b$ has the spurious root $\mathrm{leak} = 1$; $c^*$ is from the other factor.",
-)
-
-# Appendix I.1.2 -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class MiddlePoints:
-    """eps, eps' and c of I.1.2, and the two sides of the condition for S^+."""
-
-    nearest: float
-    farthest: float
-    offset: float
-    have: float
-    need: float
-
-    @property
-    def slack(self) -> float:
-        """By how much the condition holds."""
-        return self.have - self.need
-
-
-def middle_points(X: FloatArray, y: FloatArray, leak: float) -> MiddlePoints | None:
-    """The numbers of I.1.2 where the samples are (x, 1, c), (x, -1, c) with label 1 and (-x, 0, c) with label -1."""
-    if X.shape[1] != 3 or np.max(np.abs(X[:, 2] - X[0, 2])) > _ROUNDING or not np.any(y < 0) or not np.any(y > 0):
-        return None
-    ups, downs, offset = X[y > 0], X[y < 0], float(X[0, 2])
-    if np.max(np.abs(np.abs(ups[:, 1]) - 1.0)) > _ROUNDING or np.max(np.abs(downs[:, 1])) > _ROUNDING:
-        return None
-    nearest, farthest = float(ups[:, 0].min()), float(-downs[:, 0].max())
-    at_nearest = ups[np.abs(ups[:, 0] - nearest) <= _ROUNDING, 1]
-    if nearest <= 0.0 or farthest <= 0.0 or set(np.sign(at_nearest)) != {-1.0, 1.0}:
-        return None
-    return MiddlePoints(nearest, farthest, offset, leak * nearest * farthest, nearest**2 + (1.0 + leak) * offset**2)
-
-
-def _points(evidence: Evidence) -> MiddlePoints | None:
-    return middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
-
-
-def _point_constants(evidence: Evidence) -> Constants:
-    points = _points(evidence)
-    if points is None:
-        return {}
-    return {"eps": points.nearest, "eps_prime": points.farthest, "c": points.offset, "slack": points.slack}
-
-
-def _middle(evidence: Evidence) -> Comparison:
-    points = _points(evidence)
-    if points is None:
-        return fails(r"the samples are not $(x, \pm 1, c)$ against $(-x, 0, c)$")
-    words = (
-        rf"$\mathrm{{leak}}\, \varepsilon \varepsilon'$ = {points.have:.6g} against "
-        rf"$\varepsilon^2 + (1 + \mathrm{{leak}}) c^2$ = {points.need:.6g}"
-    )
-    return judgement(points.slack >= 0.0, points.slack, words)
-
-
-MIDDLE_POINTS = Hypothesis(
-    "middle",
-    r"$(x, \pm 1, c)$ against $(-x, 0, c)$ with "
-    r"$\mathrm{leak}\, \varepsilon \varepsilon' \ge \varepsilon^2 + (1 + \mathrm{leak}) c^2$",
-    _middle,
-)
-
-
-@dataclass(frozen=True, eq=False)
-class NeuronAndBest:
-    """w^+ of the samples, and the best margin of any network."""
-
-    w: FloatArray
-    best: NetworkMargin
-
-
-def _best_single_neuron(evidence: Evidence) -> NeuronAndBest:
-    return NeuronAndBest(side_of(evidence, 1).w, best_network(evidence))
-
-
-def _best_neuron(evidence: Evidence) -> Comparison:
-    """w^+, gamma^+ and S^+ as computed from the samples against (eps, 0, c)."""
-    points, side = require(_points(evidence), "the samples are not those of I.1.2"), side_of(evidence, 1)
-
-    stated = np.array([points.nearest, 0.0, points.offset])
-    length, X = float(np.linalg.norm(stated)), evidence.dataset.X
-    expected = np.flatnonzero((evidence.dataset.y > 0) & (np.abs(X[:, 0] - points.nearest) <= _ROUNDING))
-    w = evidence.recorded(NeuronAndBest).w
-    return all_of(
-        (
-            (
-                float(np.linalg.norm(w - stated / length)) <= 1e-9,
-                r"$w^+$ is not $(\varepsilon, 0, c)/\sqrt{\varepsilon^2 + c^2}$",
-            ),
-            (abs(side.margin - length) <= 1e-9 * length, r"$\gamma^+$ is not $\sqrt{\varepsilon^2 + c^2}$"),
-            (set(expected.tolist()) <= set(side.closest.tolist()), r"$S^+$ misses a point $(\varepsilon, \pm 1, c)$"),
-        ),
-        detail=rf"$w^+ = (\varepsilon, 0, c)$/{length:.6g}, $S^+$ holds the two nearest positive points",
-    )
-
-
-def _single_neuron(evidence: Evidence) -> Network:
-    return Network(evidence.recorded(NeuronAndBest).w[None], [1.0], leak=evidence.leak)
-
-
-def _single_neuron_residual(evidence: Evidence) -> list[float]:
-    return kkt_residuals(evidence, [_single_neuron(evidence)])
-
-
-def _middle_is_suboptimal(evidence: Evidence) -> Comparison:
-    best = evidence.recorded(NeuronAndBest).best
-    half = 0.5 * side_of(evidence, 1).margin
-    words = rf"best margin {best.margin:.6g}, $\gamma^+/2$ = {half:.6g}, ratio {half / best.margin:.4g}"
-    return at_least(best.margin / half, 1.0 + 1e-9, detail=words)
-
-
-APP_I_1_2 = Theorem(
-    "lyu2021:appI.1.2",
-    Reference("lyu2021", "Appendix I.1.2"),
-    r"For $(x, \pm 1, c)$ against $(-x, 0, c)$ with "
-    r"$\mathrm{leak}\, \varepsilon \varepsilon' \ge \varepsilon^2 + (1 + \mathrm{leak}) c^2$ the best single "
-    r"neuron is $(\varepsilon, 0, c)/\sqrt{\varepsilon^2 + c^2}$; it is a KKT direction and suboptimal.",
-    hypotheses=(LEAKY, MIDDLE_POINTS),
-    conclusions=(
-        Conclusion("neuron", r"$w^+$, $\gamma^+$ and $S^+$ are as stated", _best_neuron, Level.EXACT),
-        Conclusion(
-            "kkt",
-            "the single neuron is a KKT direction",
-            AtMost(_single_neuron_residual, 1e-8, words="KKT residual {measured:.2g}"),
-            Level.EXACT,
-        ),
-        Conclusion("suboptimal", "some network has a larger margin", _middle_is_suboptimal),
-    ),
-    constants=_point_constants,
-    record=_best_single_neuron,
-    setting=BALANCED_SETTING,
-    example="lyu-middle",
-    departs=r"The paper asks for $c < \varepsilon$ and $\varepsilon/\varepsilon'$ much below the leak; the exact "
-    r"condition is derived.",
 )

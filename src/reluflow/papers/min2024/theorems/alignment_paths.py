@@ -10,17 +10,19 @@ from itertools import pairwise
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.geometry.alignment import align
+from reluflow.geometry.alignment import Alignment, align
 from reluflow.papers.min2024.data import two_points
 from reluflow.papers.min2024.paper import EXAMPLE, SETTING
 from reluflow.papers.min2024.theorems.alignment_scale import unit_rate
 from reluflow.papers.min2024.theorems.constants import (
+    Path,
     alignment_constants,
     data_constants,
     log_bound,
     longest_path_by_search,
     path_length,
     proof_constants,
+    travelled,
 )
 from reluflow.papers.min2024.theorems.landmarks import alignment_plan, crossing_plan
 from reluflow.papers.min2024.theorems.moving_neurons import DEAD, OUTSIDE, cones_of, moments_until
@@ -219,10 +221,10 @@ def _travel_times(evidence: Evidence) -> Values:
 
 @dataclass(frozen=True)
 class LongestPaths:
-    """Lengths of the longest valid paths by search, of a positive and of a negative neuron."""
+    """The longest valid paths by search, of a positive and of a negative neuron."""
 
-    positive: float
-    negative: float
+    positive: Path
+    negative: Path
 
 
 def _longest_paths(evidence: Evidence) -> LongestPaths:
@@ -232,9 +234,10 @@ def _longest_paths(evidence: Evidence) -> LongestPaths:
 
 def _maximal_path(evidence: Evidence) -> Values:
     """No path is longer than the maximal one: dynamic programming against the formula."""
-    data, searched = data_constants(evidence), evidence.recorded(LongestPaths)
+    data, found = data_constants(evidence), evidence.recorded(LongestPaths)
     plus, minus = data.count(1), data.count(-1)
-    return [searched.positive - path_length(plus, minus), searched.negative - path_length(minus, plus)]
+    lengths = travelled(found.positive), travelled(found.negative)
+    return [lengths[0] - path_length(plus, minus), lengths[1] - path_length(minus, plus)]
 
 
 PATHS = Theorem(
@@ -298,23 +301,23 @@ def _aligned_by_t_1_harmonic(evidence: Evidence) -> Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class AlignmentTimes:
-    """The exact alignment time (vanishing scale) of two samples, for each of `ANGLES`."""
+class AlignmentsOfTwoSamples:
+    """Neurons carried to their end at vanishing scale by two samples, for each of `ANGLES`."""
 
-    times: FloatArray
+    ends: tuple[Alignment, ...]
 
 
-def _times_of_two_points(evidence: Evidence) -> AlignmentTimes:
-    """The last change of pattern of 60 positive neurons spread over the circle, for each cosine sin t."""
+def _aligned_by_two_points(evidence: Evidence) -> AlignmentsOfTwoSamples:
+    """60 positive neurons spread over the circle, for each cosine sin t."""
     angles = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False) + 0.05
     w = np.column_stack([np.cos(angles), np.sin(angles)])
-    found = [float(np.max(align(two_points(t).X, [1.0, 1.0], w, np.ones(60)).times)) for t in ANGLES]
-    return AlignmentTimes(np.array(found))
+    return AlignmentsOfTwoSamples(tuple(align(two_points(t).X, [1.0, 1.0], w, np.ones(60)) for t in ANGLES))
 
 
 def _order_in_mu(evidence: Evidence) -> float:
-    """Exponent in mu of the exact alignment time of two samples whose cosine mu tends to 0."""
-    return fitted_slope(np.log(np.sin(ANGLES)), np.log(evidence.recorded(AlignmentTimes).times))
+    """Exponent in mu of the exact alignment time, the last change of a pattern, where the cosine mu tends to 0."""
+    last = [float(np.max(end.times)) for end in evidence.recorded(AlignmentsOfTwoSamples).ends]
+    return fitted_slope(np.log(np.sin(ANGLES)), np.log(last))
 
 
 def _num_samples(evidence: Evidence) -> int:
@@ -353,7 +356,7 @@ EQ_30 = Theorem(
     ),
     constants=alignment_constants,
     plan=alignment_plan,
-    record=_times_of_two_points,
+    record=_aligned_by_two_points,
     log_scale=ScaledDownTo(log_bound),
     setting=SETTING,
     example=EXAMPLE,

@@ -198,15 +198,12 @@ class Caps:
 
     Parameters
     ----------
-    largest
-        zeta_1*.
     inside
         Points of the caps at 0.9999 zeta_1*.
     beyond
         Points of the caps at 1.02 zeta_1*; None where that is no cap.
     """
 
-    largest: float
     inside: Mapping[int, FloatArray]
     beyond: Mapping[int, FloatArray] | None
 
@@ -218,7 +215,7 @@ def _caps(evidence: Evidence) -> Caps:
     data = data_constants(evidence)
     inside = {sign: _cap_points(data, sign, SMALLER * data.cap) for sign in data.classes}
     beyond = {sign: _cap_points(data, sign, LARGER * data.cap) for sign in data.classes if LARGER * data.cap < 1.0}
-    return Caps(data.cap, inside, beyond if LARGER * data.cap < 1.0 else None)
+    return Caps(inside, beyond if LARGER * data.cap < 1.0 else None)
 
 
 def _cap_points(data: DataConstants, sign: int, zeta: float) -> FloatArray:
@@ -253,7 +250,10 @@ def _cap_is_sharp(evidence: Evidence) -> Comparison:
 
 
 def _cap_at_least(evidence: Evidence) -> Comparison:
-    return at_least(evidence.recorded(Caps).largest, data_constants(evidence).mu ** 2, allowance=ROUNDING)
+    """zeta_1* of the points inside: the largest 1 - cos(z, x_+-)^2 among them."""
+    data, inside = data_constants(evidence), evidence.recorded(Caps).inside
+    cosines = [float(np.min(unit_rows(inside[sign]) @ unit_rows(data.total(sign)))) for sign in data.classes]
+    return at_least((1.0 - min(cosines) ** 2) / SMALLER, data.mu**2, allowance=ROUNDING)
 
 
 LEMMA_8 = Theorem(

@@ -312,8 +312,20 @@ def longest_path(data: DataConstants) -> float:
     return max(path_length(plus, minus), path_length(minus, plus))
 
 
-def longest_path_by_search(own: int, other: int) -> float:
-    """The same by dynamic programming over every valid path, however it jumps.
+Path = tuple[tuple[int, int], ...]  # own and other active samples, one pair for each pattern on the way
+
+
+def travelled(path: Path) -> float:
+    """Sum of 1/(k_+ + k_-) over the patterns that a path leaves.
+
+    >>> travelled(((0, 2), (0, 1), (1, 1), (1, 0), (2, 0)))
+    3.0
+    """
+    return float(sum(1.0 / (own + other) for own, other in path[:-1]))
+
+
+def longest_path_by_search(own: int, other: int) -> Path:
+    """A longest path by dynamic programming over every valid path, however it jumps.
 
     A path gains own samples, loses others, never meets (0, 0) before its end, and ends in (own, 0); a neuron with
     nothing of its own may also end in (0, 0), where it is dead.
@@ -323,6 +335,7 @@ def longest_path_by_search(own: int, other: int) -> float:
     Min et al. (2024), App. C.2 with erratum E6 (both inequalities of condition 2 are printed reversed) [min2024].
     """
     best = np.full((own + 1, other + 1), -np.inf)
+    after: dict[tuple[int, int], tuple[int, int]] = {}
     for k_own in range(own, -1, -1):
         for k_other in range(other + 1):
             if k_other == 0 and k_own in (own, 0):
@@ -331,4 +344,10 @@ def longest_path_by_search(own: int, other: int) -> float:
             onward = best[k_own:, : k_other + 1].copy()
             onward[0, k_other] = -np.inf
             best[k_own, k_other] = 1.0 / (k_own + k_other) + float(np.max(onward))
-    return float(np.max(best))
+            ahead = np.unravel_index(np.argmax(onward), onward.shape)
+            after[k_own, k_other] = (k_own + int(ahead[0]), int(ahead[1]))
+    start = np.unravel_index(np.argmax(best), best.shape)
+    path = [(int(start[0]), int(start[1]))]
+    while path[-1] in after:
+        path.append(after[path[-1]])
+    return tuple(path)

@@ -11,11 +11,12 @@ from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.losses import SoftmaxLoss
-from reluflow.network import initialization_named, neuron_rng
+from reluflow.network import neuron_rng
 from reluflow.network.network import row_norms
 from reluflow.papers.min2025 import starts
 from reluflow.papers.min2025.alignments import Alignments
 from reluflow.papers.min2025.class_geometry import ClassGeometry, force_length, pseudo_labels
+from reluflow.papers.min2025.class_pairs import CLASS_PAIRS
 from reluflow.papers.min2025.theorems.class_cones import LEMMA_9, drawn_directions
 from reluflow.theory.comparison import Comparison, above_rounding, at_least, at_most, equals, none_of
 from reluflow.theory.erratum import Erratum
@@ -192,7 +193,7 @@ def _recipe(*, printed: bool) -> Comparison:
     if printed:
         w, v = data.X, pseudo_labels(3)[geometry.labels]
     else:
-        network = initialization_named("class-pairs")(data, width=9, scale=1.0, rng=neuron_rng(0))
+        network = CLASS_PAIRS(data, width=9, scale=1.0, rng=neuron_rng(0))
         w, v = network.w, network.v
     gap = float(np.max(np.abs(row_norms(v) - row_norms(w))))
     return at_most(gap, 1e-12, detail=f"largest $||v| - |w||$ is {above_rounding(gap, 1e-12)}")

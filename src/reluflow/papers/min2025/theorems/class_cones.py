@@ -17,6 +17,7 @@ from reluflow.theory.measures import AtLeast, AtMost
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
 ROUNDING = 1e-10
+_ROOT_ROUNDING = 1e-8  # of a root of what is 0 up to rounding
 _DRAWS = 2000
 _SOFTMAX = SETTING_HYPOTHESES[0]
 
@@ -25,31 +26,34 @@ _SOFTMAX = SETTING_HYPOTHESES[0]
 
 @dataclass(frozen=True, eq=False)
 class DrawnOutputWeights:
-    """Unit vectors v of R^K and B_c = <etilde_c, v>, each of shape (draws, K)."""
+    """Unit vectors v of R^K as rows."""
 
     v: FloatArray
-    B: FloatArray
 
 
 def drawn_output_weights(evidence: Evidence) -> DrawnOutputWeights:
     """Two thousand of them, some at every angle to the first pseudo-label."""
     rng, K = np.random.default_rng(1), evidence.problem.num_outputs
     v = rng.standard_normal((_DRAWS, K)) * rng.random((_DRAWS, 1)) ** 2 + pseudo_labels(K)[0]
-    v /= np.linalg.norm(v, axis=1, keepdims=True)
-    return DrawnOutputWeights(v, v @ pseudo_labels(K).T)
+    return DrawnOutputWeights(v / np.linalg.norm(v, axis=1, keepdims=True))
+
+
+def _alignments(evidence: Evidence) -> FloatArray:
+    """B_c = <etilde_c, v>, shape (draws, K)."""
+    return evidence.recorded(DrawnOutputWeights).v @ pseudo_labels(evidence.problem.num_outputs).T
 
 
 def _rival_excess(evidence: Evidence) -> Values:
     """|B_c' + B_c/(K-1)| less sqrt(K(K-2))/(K-1) sqrt(1 - B_c^2), for c the first class."""
-    drawn, K = evidence.recorded(DrawnOutputWeights), evidence.problem.num_outputs
-    B = drawn.B
-    aside = np.linalg.norm(drawn.v - B[:, :1] * pseudo_labels(K)[0], axis=1, keepdims=True)  # sqrt(1 - B_c^2)
-    half_width = np.sqrt(K * (K - 2.0)) / (K - 1.0) * aside
+    v, B, K = evidence.recorded(DrawnOutputWeights).v, _alignments(evidence), evidence.problem.num_outputs
+    aside = np.sum((v - B[:, :1] * pseudo_labels(K)[0]) ** 2, axis=1, keepdims=True)
+    aside += 1.0 - np.sum(v**2, axis=1, keepdims=True)  # 1 - B_c^2 without cancellation
+    half_width = np.sqrt(K * (K - 2.0)) / (K - 1.0) * np.sqrt(np.maximum(aside, 0.0))
     return [np.abs(B[:, 1:] + B[:, :1] / (K - 1.0)) - half_width]
 
 
 def _beyond_threshold(evidence: Evidence) -> FloatArray:
-    B, K = evidence.recorded(DrawnOutputWeights).B, evidence.problem.num_outputs
+    B, K = _alignments(evidence), evidence.problem.num_outputs
     return np.asarray(B[B[:, 0] >= np.sqrt(K * (K - 2.0)) / (K - 1.0)][:, 1:])
 
 
@@ -68,7 +72,7 @@ LEMMA_6 = Theorem(
     r"$c' \ne c$ where $B_c \ge \sqrt{K(K-2)}/(K-1)$, and from no smaller threshold on.",
     hypotheses=(_SOFTMAX,),
     conclusions=(
-        Conclusion("spread", "the bound on the other alignments", AtMost(_rival_excess, 0.0, allowance=ROUNDING)),
+        Conclusion("spread", "the bound on the other alignments", AtMost(_rival_excess, 0.0, allowance=_ROOT_ROUNDING)),
         Conclusion(
             "negative", r"all $B_{c'} \le 0$ beyond the threshold", AtMost(_largest_rival, 0.0, allowance=ROUNDING)
         ),
@@ -86,36 +90,42 @@ LEMMA_6 = Theorem(
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
-    """Sums of a_k x_k over each class with weights a_k >= 0, of shape (draws, K, d), and those of a_k |x_k|."""
+    """Weights a_k >= 0 of the samples of each class, and 0 of all others, shape (draws, K, n)."""
 
-    sums: FloatArray
-    lengths: FloatArray
+    weights: FloatArray
 
 
 def drawn_combinations(evidence: Evidence) -> Combinations:
     """Two hundred draws of weights, many of them 0."""
     rng, classes = np.random.default_rng(2), geometry(evidence)
     weights = rng.exponential(size=(200, evidence.dataset.n)) * (rng.random((200, evidence.dataset.n)) < 0.7)
-    parts = [(weights[:, members], members) for members in classes.members]
-    sums = np.stack([part @ classes.X[members] for part, members in parts], axis=1)
-    return Combinations(sums, np.stack([part @ classes.norms[members] for part, members in parts], axis=1))
+    is_member = classes.labels == np.arange(evidence.problem.num_outputs)[:, None]
+    return Combinations(weights[:, None, :] * is_member)
+
+
+def _sums(evidence: Evidence) -> FloatArray:
+    """Sums of a_k x_k over each class, shape (draws, K, d)."""
+    return np.asarray(evidence.recorded(Combinations).weights @ geometry(evidence).X)
+
+
+def _lengths(evidence: Evidence) -> FloatArray:
+    """Sums of a_k |x_k| over each class, shape (draws, K)."""
+    return np.asarray(evidence.recorded(Combinations).weights @ geometry(evidence).norms)
 
 
 def _within(evidence: Evidence) -> Values:
-    drawn = evidence.recorded(Combinations)
-    return [np.sum(drawn.sums**2, axis=2) - geometry(evidence).mu_s * drawn.lengths**2]
+    return [np.sum(_sums(evidence) ** 2, axis=2) - geometry(evidence).mu_s * _lengths(evidence) ** 2]
 
 
 def _between(evidence: Evidence) -> Values:
-    drawn, K = evidence.recorded(Combinations), evidence.problem.num_outputs
-    mu_d = geometry(evidence).mu_d
-    first, second = np.triu_indices(K, 1)
-    products = np.sum(drawn.sums[:, first] * drawn.sums[:, second], axis=2)
-    return [products + mu_d * drawn.lengths[:, first] * drawn.lengths[:, second]]
+    sums, lengths, mu_d = _sums(evidence), _lengths(evidence), geometry(evidence).mu_d
+    first, second = np.triu_indices(evidence.problem.num_outputs, 1)
+    products = np.sum(sums[:, first] * sums[:, second], axis=2)
+    return [products + mu_d * lengths[:, first] * lengths[:, second]]
 
 
 def _total(evidence: Evidence) -> Values:
-    sums = evidence.recorded(Combinations).sums
+    sums = _sums(evidence)
     return [np.linalg.norm(sums.sum(axis=1), axis=1) - np.sqrt(np.sum(sums**2, axis=(1, 2)))]
 
 

@@ -22,32 +22,36 @@ _SOFTMAX = SETTING_HYPOTHESES[0]
 
 @dataclass(frozen=True, eq=False)
 class ClassMargins:
-    """gamma_c and u_c of every class."""
+    """u_c of every class, as rows."""
 
-    gammas: FloatArray
     directions: FloatArray
 
 
 def class_margins(evidence: Evidence) -> ClassMargins:
     """As the hard-margin solver finds them."""
-    return ClassMargins(geometry(evidence).gammas, geometry(evidence).directions)
+    return ClassMargins(geometry(evidence).directions)
+
+
+def _gammas(evidence: Evidence) -> FloatArray:
+    """min_{I_c} <u_c, x_k>."""
+    classes, directions = geometry(evidence), evidence.recorded(ClassMargins).directions
+    return np.array([np.min(classes.X[k] @ u) for k, u in zip(classes.members, directions, strict=True)])
 
 
 def _margin_printed(evidence: Evidence) -> Values:
     classes = geometry(evidence)
-    return [evidence.recorded(ClassMargins).gammas - classes.mu_s * classes.norms.min()]
+    return [_gammas(evidence) - classes.mu_s * classes.norms.min()]
 
 
 def _margin_sharp(evidence: Evidence) -> Values:
     classes = geometry(evidence)
     roots = np.sqrt(classes.mu_s + (1.0 - classes.mu_s) / classes.sizes)
-    return [evidence.recorded(ClassMargins).gammas - classes.norms.min() * roots]
+    return [_gammas(evidence) - classes.norms.min() * roots]
 
 
 def _attained(evidence: Evidence) -> Values:
-    classes, found = geometry(evidence), evidence.recorded(ClassMargins)
-    least = [np.min(classes.X[members] @ u) for members, u in zip(classes.members, found.directions, strict=True)]
-    return [np.array(least) - found.gammas]
+    """Against gamma_c from the multipliers: no unit vector has a larger margin."""
+    return [_gammas(evidence) - geometry(evidence).gammas]
 
 
 LEMMA_11 = Theorem(

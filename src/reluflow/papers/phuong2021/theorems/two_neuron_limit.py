@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.certificates.one_class import OneClassVector
 from reluflow.errors import InvalidInputError
@@ -139,13 +139,36 @@ NUM_DRAWS = 4000  # of each sign; the standard error of a share is then below 0.
 CONFIDENCE = 1e-6  # chance that the one-sided Hoeffding interval misses
 
 
-@dataclass(frozen=True)
-class Death:
-    """Chance that a balanced neuron of uniform direction dies, for a > 0 and for a < 0, as the scale vanishes."""
+@dataclass(frozen=True, eq=False)
+class Fates:
+    """The initial directions of neurons of one sign in parts that share an end: how large each is, and if it dies."""
 
-    positive: float
-    negative: float
+    shares: FloatArray
+    is_dead: BoolArray
+
+    @property
+    def death(self) -> float:
+        """The share of the directions that die."""
+        return float(np.sum(self.shares[self.is_dead]))
+
+
+@dataclass(frozen=True, eq=False)
+class Death:
+    """What becomes of balanced neurons of uniform direction as the scale vanishes, for a > 0 and for a < 0."""
+
+    of_positive: Fates
+    of_negative: Fates
     is_exact: bool
+
+    @property
+    def positive(self) -> float:
+        """The chance that a neuron with a > 0 dies."""
+        return self.of_positive.death
+
+    @property
+    def negative(self) -> float:
+        """The chance that a neuron with a < 0 dies."""
+        return self.of_negative.death
 
     @property
     def average(self) -> float:
@@ -161,16 +184,22 @@ def one_neuron_death(evidence: Evidence) -> Death:
 
 def exact_death(X: FloatArray, forces: FloatArray) -> Death:
     """Lengths of the dead arcs of the circle."""
-    shares = [sum(b.probability for b in circle_basins(X, forces, sign=sign) if b.end == "dead") for sign in (1, -1)]
-    return Death(shares[0], shares[1], is_exact=True)
+    positive, negative = (_fates_of_arcs(X, forces, sign) for sign in (1, -1))
+    return Death(positive, negative, is_exact=True)
+
+
+def _fates_of_arcs(X: FloatArray, forces: FloatArray, sign: int) -> Fates:
+    basins = circle_basins(X, forces, sign=sign)
+    return Fates(np.array([b.probability for b in basins]), np.array([b.end == "dead" for b in basins], dtype=np.bool_))
 
 
 def sampled_death(X: FloatArray, forces: FloatArray, *, num_draws: int = NUM_DRAWS) -> Death:
     """Shares of `num_draws` random neurons of each sign that die under frozen forces."""
     w = np.random.default_rng(0).standard_normal((num_draws, X.shape[1]))
     norms = np.linalg.norm(w, axis=1)
-    shares = [float(np.mean(align(X, forces, w, sign * norms).ends == DEAD)) for sign in (1.0, -1.0)]
-    return Death(shares[0], shares[1], is_exact=False)
+    shares = np.full(num_draws, 1.0 / num_draws)
+    positive, negative = (Fates(shares, align(X, forces, w, sign * norms).ends == DEAD) for sign in (1.0, -1.0))
+    return Death(positive, negative, is_exact=False)
 
 
 def death_measurement(evidence: Evidence) -> Comparison:
