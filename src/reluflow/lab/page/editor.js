@@ -3,9 +3,11 @@
 import { parseData } from "./csv.js";
 import { element, put } from "./dom.js";
 import { lineOf } from "./function_plot.js";
+/** @import { Application } from "./app.js" */
+/** @import { Edits } from "./edits.js" */
 
 export class Editor {
-  /** @param {HTMLElement} root @param {any} app @param {any} edits */
+  /** @param {HTMLElement} root @param {Application} app @param {Edits} edits */
   constructor(root, app, edits) {
     this.root = root;
     this.app = app;
@@ -32,6 +34,7 @@ export class Editor {
     });
   }
 
+  /** @param {DragEvent} event */
   async drop(event) {
     event.preventDefault();
     const file = event.dataTransfer?.files?.[0];
@@ -40,7 +43,7 @@ export class Editor {
     this.useText(await file.text(), file.name.replace(/\.[a-z]+$/i, "").slice(0, 80) || "dropped data");
   }
 
-  /** Take data given as text; what is wrong is said in one sentence and nothing changes. */
+  /** Take data given as text; what is wrong is said in one sentence and nothing changes. @param {string} text @param {string} name */
   useText(text, name) {
     try {
       const { X, y, words, classes } = parseData(text, this.numbers.checked);
@@ -63,11 +66,13 @@ export class Editor {
     const data = this.app.localData, { sample, neuron } = this.app.selection;
     if (!data) return;
     const { activeElement } = document, hadFocus = activeElement && this.selected.contains(activeElement) ? activeElement.id : null;
+    /** @param {string} id @param {string} label @param {number} value @param {(next: number) => void} write */
     const number = (id, label, value, write, disabled = false) => {
       const input = element("input", { id, type: "number", step: "any", value, disabled, "aria-label": label, onchange: () => { if (Number.isFinite(input.valueAsNumber)) write(input.valueAsNumber); } });
       return element("label", { class: "inline", for: id }, label, input);
     };
-    const button = (words, act) => element("button", { type: "button", onclick: act }, words);
+    const button = (/** @type {string} */ words, /** @type {() => void} */ act) => element("button", { type: "button", onclick: act }, words);
+    /** @type {HTMLElement[]} */
     const nodes = [];
     if (sample !== null && sample < data.X.length) {
       const line = lineOf(data.X);
@@ -94,17 +99,17 @@ export class Editor {
 
   /** The numbers of the sample that is dragged, in the fields that are there. */
   showNumbers() {
-    const { sample } = this.app.selection, { X, y } = this.app.localData;
-    const fields = sample === null ? [] : [...X[sample].slice(0, 6).map((value, i) => [`sample-${i}`, value]), ["sample-y", y[sample]]];
-    const inputs = fields.map(([id]) => /** @type {HTMLInputElement | null} */ (document.getElementById(id)));
-    if (!inputs.length || inputs.includes(null)) { this.show(); return; }
-    inputs.forEach((input, k) => put(input, "value", String(fields[k][1])));
+    const { sample } = this.app.selection, { X, y } = this.edits.data;
+    const values = new Map(sample === null ? [] : [...X[sample].slice(0, 6).map((value, i) => /** @type {const} */ ([`sample-${i}`, value])), ["sample-y", y[sample]]]);
+    const inputs = [...this.selected.querySelectorAll("input")].filter(({ id }) => values.has(id));
+    if (!values.size || inputs.length < values.size) { this.show(); return; }
+    for (const input of inputs) put(input, "value", String(values.get(input.id)));
   }
 
   addSample() {
-    const { X } = this.app.localData, line = lineOf(X), d = X[0].length;
+    const { X } = this.edits.data, line = lineOf(X), d = X[0].length;
     const reach = Math.max(...X.map((x) => Math.hypot(...x)));
-    let x = Array.from({ length: d }, (_, i) => (line && i === 1 ? line.constant : reach * Math.cos(1.3 * X.length + 1.9 * i)));
+    let x = Array.from({ length: d }, (_, i) => (i === 1 ? line?.constant : null) ?? (reach * Math.cos(1.3 * X.length + 1.9 * i)));
     if (x.every((value) => value === 0)) x = x.map(() => reach);
     this.edits.addSample(x, 1);
   }

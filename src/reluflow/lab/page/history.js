@@ -1,10 +1,12 @@
 // Undo and redo: the states one came from, and those one went back from.
 // @ts-check
 
+/** @import { Application } from "./app.js" */
+
 const MOST = 100;
 
 export class History {
-  /** @param {any} app @param {() => void} onChange */
+  /** @param {Application} app @param {() => void} onChange */
   constructor(app, onChange) {
     this.app = app;
     this.onChange = onChange;

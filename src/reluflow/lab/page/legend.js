@@ -1,8 +1,9 @@
 // What the circle shows, in words that stay beside it.
 // @ts-check
 import { element } from "./dom.js";
+/** @import { Model } from "./model.d.ts" */
 
-/** @param {any} model of the viewer @returns {any[]} */
+/** @param {Model} model of the viewer */
 export function legendOf(model) {
   const K = model.data.classes?.length ?? 1, d = model.data.X[0].length;
   const formula = element("span", { class: "formula" }, K > 1 ? "h(x) = Σⱼ vⱼ σ(⟨wⱼ, x⟩), a vector with one entry per class" : "h(x) = Σⱼ aⱼ σ(⟨wⱼ, x⟩)");

@@ -1,34 +1,41 @@
 // The sphere of directions for d = 3: great circles of the samples, extremal vectors, neurons; drag to turn it.
 // @ts-check
+import { GLYPHS } from "./plane.js";
+import { Picture } from "./picture.js";
+/** @import { Surface } from "./drawing.d.ts" */
+/** @import { ShownNeurons } from "./model.d.ts" */
+/** @import { CanvasSurface, Palette } from "./surface.js" */
 
-export class Sphere {
-  /** @param {HTMLCanvasElement} canvas @param {any} surface */
-  constructor(canvas, surface) {
-    this.canvas = canvas;
+/** @typedef {(unit: number[]) => number[]} Place of a direction on the screen, and how near it is */
+
+export class Sphere extends Picture {
+  /** @param {CanvasSurface} surface */
+  constructor(surface) {
+    super();
     this.surface = surface;
     this.turn = 0.6;
     this.tilt = 0.35;
   }
 
-  show(model) { this.model = model; }
-
+  /** @param {number} dx @param {number} dy */
   rotate(dx, dy) {
     this.turn += 0.008 * dx;
     this.tilt = Math.max(-1.5, Math.min(1.5, this.tilt + 0.008 * dy));
   }
 
-  /** Seen from the front: right, up, and towards the viewer. */
+  /** Seen from the front: right, up, and towards the viewer. @param {number[]} point */
   view([x, y, z]) {
     const a = Math.cos(this.turn) * x + Math.sin(this.turn) * y, b = -Math.sin(this.turn) * x + Math.cos(this.turn) * y;
     return [a, Math.cos(this.tilt) * z - Math.sin(this.tilt) * b, Math.sin(this.tilt) * z + Math.cos(this.tilt) * b];
   }
 
-  draw(state, ghostState) {
+  /** The second run is not drawn here. @param {ShownNeurons} state */
+  draw(state) {
     this.surface.resize();
-    void ghostState; // the second run is not drawn on the sphere
     this.drawOn(this.surface, state);
   }
 
+  /** @param {Surface} surface @param {ShownNeurons} state */
   drawOn(surface, state) {
     const colors = this.model.palette, { X, y } = this.model.data;
     const R = 0.5 * Math.min(surface.width, surface.height) - 26, cx = surface.width / 2, cy = surface.height / 2;
@@ -37,6 +44,7 @@ export class Sphere {
     surface.circle(cx, cy, R, { stroke: colors.line, width: 1.5 });
     const many = X.length > 30; // then their circles are faint and they are small, so that neurons are seen before them
     X.forEach((x) => this.greatCircle(surface, x, R, cx, cy, colors, many ? 0.25 : 1));
+    /** @type {Place} */
     const place = (unit) => { const [a, b, c] = this.view(unit); return [cx + R * a, cy - R * b, c]; };
     X.forEach((x, k) => {
       const norm = Math.hypot(...x), [px, py, depth] = place(x.map((value) => value / norm));
@@ -48,28 +56,33 @@ export class Sphere {
       surface.text(px, py, y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold", alpha });
       surface.text(px + 12, py - 11, String(k + 1), { color: colors.ink, size: 12, alpha: depth > 0 ? 1 : 0.4, halo: colors.paper });
     });
-    if (state) this.drawNeurons(surface, state, place, colors);
+    this.drawNeurons(surface, state, place, colors);
     this.model.extremal.slice(0, 60).forEach((found, index) => {
       const [px, py, depth] = place(found.direction);
       const color = colors.targets[index % colors.targets.length];
-      surface.text(px, py - 14, `${{ maximum: "▲", minimum: "▼", saddle: "◆" }[found.kind]}${index + 1}`, { color, size: 15, align: "center", weight: "bold", alpha: depth > 0 ? 1 : 0.35, halo: colors.paper });
+      surface.text(px, py - 14, `${GLYPHS[found.kind]}${index + 1}`, { color, size: 15, align: "center", weight: "bold", alpha: depth > 0 ? 1 : 0.35, halo: colors.paper });
     });
   }
 
+  /** @param {Surface} surface @param {ShownNeurons} state @param {Place} place @param {Palette} colors */
   drawNeurons(surface, state, place, colors) {
-    /** @type {Record<string, {plus: number[], minus: number[]}>} */
+    /** @type {Record<"front" | "back", {plus: number[], minus: number[]}>} */
     const groups = { front: { plus: [], minus: [] }, back: { plus: [], minus: [] } };
     for (let j = 0; j < state.m; j++) {
       const [px, py, depth] = place([state.units[3 * j], state.units[3 * j + 1], state.units[3 * j + 2]]);
       (depth > 0 ? groups.front : groups.back)[state.signs[j] > 0 ? "plus" : "minus"].push(px, py);
     }
-    for (const [side, alpha] of /** @type {[("back"|"front"), number][]} */ ([["back", 0.3], ["front", 0.95]])) {
+    for (const [side, alpha] of /** @type {const} */ ([["back", 0.3], ["front", 0.95]])) {
       surface.marks(groups[side].plus, 4.2, { fill: colors.positive, stroke: colors.paper, width: 0.8, alpha });
       surface.marks(groups[side].minus, 4.2, { fill: colors.negative, stroke: colors.paper, width: 0.8, alpha, diamond: true });
     }
   }
 
-  /** Where <w, x> = 0; the far half is faint. */
+  /**
+   * Where <w, x> = 0; the far half is faint.
+   * @param {Surface} surface @param {number[]} x @param {number} R @param {number} cx @param {number} cy @param {Palette} colors
+   * @param {number} strength
+   */
   greatCircle(surface, x, R, cx, cy, colors, strength) {
     const norm = Math.hypot(...x), n = x.map((value) => value / norm);
     const helper = Math.abs(n[0]) < 0.9 ? [1, 0, 0] : [0, 1, 0];
@@ -77,12 +90,13 @@ export class Sphere {
     for (const isFront of [false, true]) {
       const points = Array.from({ length: 121 }, (_, k) => {
         const angle = (2 * Math.PI * k) / 120;
-        const [a, b, c] = this.view(/** @type {[number, number, number]} */ (e.map((value, i) => Math.cos(angle) * value + Math.sin(angle) * f[i])));
-        return /** @type {[number, number]} */ (c > 0 === isFront ? [cx + R * a, cy - R * b] : [NaN, NaN]);
+        const [a, b, c] = this.view(e.map((value, i) => Math.cos(angle) * value + Math.sin(angle) * f[i]));
+        return c > 0 === isFront ? [cx + R * a, cy - R * b] : [NaN, NaN];
       });
       surface.path(points, { stroke: colors.quiet, width: 1, alpha: strength * (isFront ? 0.8 : 0.25) });
     }
   }
 }
 
+/** @param {number[]} a @param {number[]} b */
 function cross(a, b) { return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]; }
