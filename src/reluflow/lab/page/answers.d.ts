@@ -63,6 +63,8 @@ export interface DataAnswer extends Frame {
     y: Doubles;
     w: Doubles;
     a: Doubles;
+    /** How many neurons each stands for; of infinitely many its quadrature weight. */
+    weight: Doubles;
     /** Of several outputs. */
     v?: Doubles;
     /** Of one output. */

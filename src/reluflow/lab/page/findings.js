@@ -3,6 +3,7 @@
 import { gateWords } from "./gates.js";
 import { element, shown, shownTime, table, vectorText } from "./dom.js";
 import { explained } from "./explanations.js";
+import { forecastWords } from "./forecast.js";
 import { whyOf } from "./why.js";
 /** @import { Limit, VerdictAnswer } from "./answers.d.ts" */
 /** @import { Application } from "./app.js" */
@@ -24,21 +25,6 @@ const KINDS = {
 /** A number of things: "1 step", "2 steps". @param {number} number @param {string} one @param {string} [more] */
 function several(number, one, more = `${one}s`) {
   return `${number} ${number === 1 ? one : more}`;
-}
-
-/** @type {Record<string, (k: number) => string>} */
-const ENDS = {
-  dead: (k) => `${k} stop${k === 1 ? "s" : ""} responding to every sample and never change${k === 1 ? "s" : ""} again (dead)`,
-  open: (k) => `the end of ${k} is not decided`,
-  maximum: (k) => `${k} turn${k === 1 ? "s" : ""} to an arrow ▲ that attracts neurons with a > 0`,
-  minimum: (k) => `${k} turn${k === 1 ? "s" : ""} to an arrow ▼ that attracts neurons with a < 0`,
-  saddle: (k) => `${k} turn${k === 1 ? "s" : ""} to an arrow ◆ that attracts from some sides only`,
-};
-
-/** Where the neurons go, as a lecturer would say it. @param {Record<string, number>} counts */
-export function forecastWords(counts) {
-  const ends = Object.entries(counts).filter(([, count]) => count).map(([end, count]) => ENDS[end]?.(count) ?? `${count}: ${end}`);
-  return ends.length ? `Of neurons that start small enough, ${ends.join("; ")}.` : "";
 }
 
 export class Findings {
@@ -92,12 +78,18 @@ export class Findings {
   /** @param {Model} model @returns {Child[]} */
   why(model) {
     const { neuron } = this.app.selection;
-    const counts = this.app.answers.geometry?.counts;
-    const forecast = counts ? forecastWords(counts) : "";
+    const forecast = this.forecast();
     if (neuron === null || !model.run || model.run.isRunning) {
       return [element("p", {}, "Click a neuron to read why it went where it went."), forecast ? element("p", {}, forecast) : null, this.summary(model.run)];
     }
     return whyOf(model, neuron).map((sentence) => element("p", {}, sentence));
+  }
+
+  /** Where neurons go as the scale vanishes. */
+  forecast() {
+    const { geometry, data } = this.app.answers;
+    if (!geometry || geometry.open !== undefined || !data) return "";
+    return forecastWords(Array.from(geometry.arrays.end.data, (end) => geometry.ends[end]), data.arrays.weight.data);
   }
 
   /** @param {Run | null} run */

@@ -225,7 +225,7 @@ export class Plane extends Picture {
       if (isChosen) surface.circle(px, py, size + 7, { stroke: colors.ink, width: 2 });
       if (y[k] >= 0) surface.circle(px, py, size, { fill: color, stroke: colors.paper, width: 2 });
       else surface.path(box, { fill: color, stroke: colors.paper, width: 2, close: true });
-      if (!many) surface.text(px, py, classes ? String(y[k] + 1) : y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold" });
+      if (!many) surface.text(px, py, classes ? signOf(classes, y[k]) : y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold" });
     });
   }
 
@@ -237,7 +237,7 @@ export class Plane extends Picture {
     const written = [];
     this.places.forEach((_, k) => {
       const [px, py] = this.samplePoint(k);
-      const words = `${k + 1}${classes ? (/^\d+$/.test(classes[y[k]]) ? "" : ` ${classes[y[k]]}`) : Math.abs(y[k]) === 1 ? "" : `: y = ${shown(y[k], 3)}`}`;
+      const words = `${k + 1}${classes ? (signOf(classes, y[k]) === classes[y[k]] ? "" : ` ${classes[y[k]]}`) : Math.abs(y[k]) === 1 ? "" : `: y = ${shown(y[k], 3)}`}`;
       surface.text(px, this.heightOfWords(px, py, k, 7 * words.length, written), words, { color: colors.ink, size: 12, align: "center", halo: colors.paper });
     });
   }
@@ -335,3 +335,6 @@ export class Plane extends Picture {
     return best;
   }
 }
+
+/** What stands in a sample: the name of its class, or where that is long its number. @param {string[]} classes @param {number} c */
+export function signOf(classes, c) { return classes.every((name) => name.length <= 2) ? classes[c] : String(c + 1); }

@@ -3,6 +3,7 @@
 import { Dragging } from "./drag.js";
 import { element, shown, shownTime, table } from "./dom.js";
 import { explained } from "./explanations.js";
+import { forecastWords } from "./forecast.js";
 import { planarForecast, planarGeometry } from "./planar.js";
 import { EVENT_WORDS, Run } from "./run.js";
 import { SavedEdits } from "./saved_edits.js";
@@ -49,7 +50,7 @@ export function showRun(root, buffers, onSelect = () => {}, place = 1) {
       viewer.show(model);
     },
   });
-  const edits = new SavedEdits(viewer, model, forces, () => onSelect(model, edits));
+  const edits = new SavedEdits(viewer, model, run, forces, () => onSelect(model, edits));
   new Dragging(edits, viewer, edits);
   viewer.show(model);
   return { viewer, model, edits };
@@ -94,8 +95,8 @@ function sayings(/** @type {Model} */ model, /** @type {Limit | null} */ limit) 
     heading(`Neuron ${selection.neuron + 1}`);
     nodes.push(...whyOf(model, selection.neuron).map((sentence) => element("p", {}, sentence)));
   } else nodes.push(element("p", {}, `Click a neuron to read why it went where it went; point at anything to read its name.${model.geometry ? " Drag a sample or a neuron: cones, arrows and rings follow." : ""}`));
-  if (geometry) nodes.push(element("p", {}, forecastOf(model.data, geometry)));
   if (!run) return nodes;
+  if (geometry) nodes.push(element("p", {}, forecastOf(model.data, geometry, run.weight)));
   const { header } = run;
   heading("The run");
   nodes.push(element("p", {}, `${header.sentence} ${header.steps} steps, ${header.crossings} boundaries met, ${header.slides} slides; loss ${shown(header.loss, 6)} at t = ${shownTime(header.time, header.log_time)}. Solver: ${header.method}.`));
@@ -112,18 +113,17 @@ function sayings(/** @type {Model} */ model, /** @type {Limit | null} */ limit) 
 
 /** What is said where something was moved: the geometry and the forecast, and the way back. */
 function sayingsOfEdits(/** @type {Model} */ model, /** @type {SavedEdits} */ edits) {
-  const { extremal, geometry } = model;
+  const { extremal, geometry } = model, { weight } = edits.made.run;
   return [
     element("p", {}, "Moved: the circle shows the start of a run on these samples and neurons. Cones, arrows and rings are worked out in this page; the run itself needs the laboratory (reluflow lab)."),
-    geometry ? element("p", {}, forecastOf(model.data, geometry)) : "",
+    geometry ? element("p", {}, forecastOf(model.data, geometry, weight)) : "",
     element("p", {}, `${extremal.length} arrow${extremal.length === 1 ? "" : "s"}: ${extremal.map((one, k) => `${k + 1} is a ${one.kind}, |D| = ${shown(one.norm, 4)}`).join("; ")}.`),
     element("button", { type: "button", id: "put-back", onclick: () => edits.putBack() }, "Back to the run"),
   ];
 }
 
 /** Where the neurons go while they are small, by the basins of the plane. */
-function forecastOf(/** @type {Data} */ data, /** @type {PlanarGeometry} */ geometry) {
-  const ends = planarForecast(geometry, data.w, data.a);
-  const dead = ends.filter((end) => end === "dead").length, turning = ends.filter((end) => typeof end === "number").length;
-  return `Of neurons that start small enough, ${turning} turn to an arrow and ${dead} stop responding to every sample and never change again.`;
+function forecastOf(/** @type {Data} */ data, /** @type {PlanarGeometry} */ geometry, /** @type {Float64Array} */ weight) {
+  const ends = planarForecast(geometry, data.w, data.a).map((end) => (typeof end === "number" ? geometry.extremal[end].kind : end ?? "open"));
+  return forecastWords(ends, weight);
 }

@@ -2,6 +2,7 @@
 // @ts-check
 import { planarGeometry } from "./planar.js";
 /** @import { ChangeOptions, Data, Draggable, Editing, Found, Model } from "./model.d.ts" */
+/** @import { Run } from "./run.js" */
 /** @import { Viewer } from "./viewer.js" */
 
 const ABSENT = "The run was made of other samples and neurons.";
@@ -12,17 +13,17 @@ const ABSENT = "The run was made of other samples and neurons.";
  */
 export class SavedEdits {
   /**
-   * @param {Viewer} viewer @param {Model} model
+   * @param {Viewer} viewer @param {Model} model @param {Run} run that was saved
    * @param {number[] | null} forces of the labels; null where nothing can be worked out here
    * @param {() => void} onChange called when something was chosen, moved or put back
    */
-  constructor(viewer, model, forces, onChange) {
+  constructor(viewer, model, run, forces, onChange) {
     this.viewer = viewer;
     this.model = model;
     this.forces = forces;
     this.onChange = onChange;
     /** The run and the data it was made of. */
-    this.made = { data: model.data, geometry: model.geometry, run: model.run };
+    this.made = { data: model.data, geometry: model.geometry, run };
     this.isEdited = false;
     /** Nothing is added here. @type {number | null} */
     this.adding = null;

@@ -1,8 +1,8 @@
 // The sphere of directions for d = 3: great circles of the samples, extremal vectors, neurons; drag to turn it.
 // @ts-check
-import { GLYPHS } from "./plane.js";
+import { GLYPHS, signOf } from "./plane.js";
 import { Picture } from "./picture.js";
-/** @import { Surface } from "./drawing.d.ts" */
+/** @import { Look, Surface } from "./drawing.d.ts" */
 /** @import { ShownNeurons } from "./model.d.ts" */
 /** @import { CanvasSurface, Palette } from "./surface.js" */
 
@@ -37,7 +37,7 @@ export class Sphere extends Picture {
 
   /** @param {Surface} surface @param {ShownNeurons} state */
   drawOn(surface, state) {
-    const colors = this.model.palette, { X, y } = this.model.data;
+    const colors = this.model.palette, { X, y, classes } = this.model.data;
     const R = 0.5 * Math.min(surface.width, surface.height) - 26, cx = surface.width / 2, cy = surface.height / 2;
     surface.clear(colors.paper);
     surface.circle(cx, cy, R, { fill: colors.accent, alpha: 0.06 });
@@ -48,12 +48,12 @@ export class Sphere extends Picture {
     const place = (unit) => { const [a, b, c] = this.view(unit); return [cx + R * a, cy - R * b, c]; };
     X.forEach((x, k) => {
       const norm = Math.hypot(...x), [px, py, depth] = place(x.map((value) => value / norm));
-      const color = y[k] > 0 ? colors.positive : y[k] < 0 ? colors.negative : colors.dead;
+      const color = classes ? colors.classes[y[k]] : y[k] > 0 ? colors.positive : y[k] < 0 ? colors.negative : colors.dead;
       const size = many ? 3 : 8, alpha = depth > 0 ? 1 : 0.35;
       if (y[k] >= 0) surface.circle(px, py, size, { fill: color, stroke: colors.paper, width: 1.5, alpha });
       else surface.rect(px - size, py - size, 2 * size, 2 * size, { fill: color, alpha });
       if (many) return;
-      surface.text(px, py, y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold", alpha });
+      surface.text(px, py, classes ? signOf(classes, y[k]) : y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold", alpha });
       surface.text(px + 12, py - 11, String(k + 1), { color: colors.ink, size: 12, alpha: depth > 0 ? 1 : 0.4, halo: colors.paper });
     });
     this.drawNeurons(surface, state, place, colors);
@@ -66,16 +66,18 @@ export class Sphere extends Picture {
 
   /** @param {Surface} surface @param {ShownNeurons} state @param {Place} place @param {Palette} colors */
   drawNeurons(surface, state, place, colors) {
-    /** @type {Record<"front" | "back", {plus: number[], minus: number[]}>} */
-    const groups = { front: { plus: [], minus: [] }, back: { plus: [], minus: [] } };
+    /** Neurons that look alike, behind the sphere and before it. @type {Map<string, {look: Look, places: number[]}>[]} */
+    const groups = [new Map(), new Map()];
     for (let j = 0; j < state.m; j++) {
       const [px, py, depth] = place([state.units[3 * j], state.units[3 * j + 1], state.units[3 * j + 2]]);
-      (depth > 0 ? groups.front : groups.back)[state.signs[j] > 0 ? "plus" : "minus"].push(px, py);
+      const isDead = state.isDead?.(j) ?? false, isMinus = !state.classOf && state.signs[j] <= 0;
+      const color = isDead ? colors.dead : state.classOf ? colors.classes[state.classOf(j)] : isMinus ? colors.negative : colors.positive;
+      const group = groups[depth > 0 ? 1 : 0], key = `${color} ${isDead}`;
+      const known = group.get(key) ?? { look: isDead ? { stroke: color, width: 1.4 } : { fill: color, stroke: colors.paper, width: 0.8, diamond: isMinus }, places: [] };
+      known.places.push(px, py);
+      group.set(key, known);
     }
-    for (const [side, alpha] of /** @type {const} */ ([["back", 0.3], ["front", 0.95]])) {
-      surface.marks(groups[side].plus, 4.2, { fill: colors.positive, stroke: colors.paper, width: 0.8, alpha });
-      surface.marks(groups[side].minus, 4.2, { fill: colors.negative, stroke: colors.paper, width: 0.8, alpha, diamond: true });
-    }
+    for (const [side, group] of groups.entries()) for (const { look, places } of group.values()) surface.marks(places, 4.2, { ...look, alpha: side ? 0.95 : 0.3 });
   }
 
   /**

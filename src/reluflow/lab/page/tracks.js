@@ -189,11 +189,13 @@ export class Tracks extends Picture {
   /** @param {Surface} surface @param {Palette} colors @param {Run} run @param {TimeAxis} axis */
   drawTimes(surface, colors, run, axis) {
     const y = surface.height - 9;
-    const count = surface.width > 500 ? 5 : 3;
-    for (let k = 0; k <= count; k++) {
-      const place = k / count, time = run.timeAt(run.positionOf(place, axis));
-      surface.text(this.x(place), y, k === 0 ? "t = 0" : shownTime(time.t === Infinity ? null : Number(time.t.toPrecision(3)), time.logT), { color: colors.quiet, size: 11, align: k === 0 ? "left" : k === count ? "right" : "center" });
-    }
+    const count = surface.width > 500 ? 5 : 3, words = Array.from({ length: count + 1 }, (_, k) => {
+      const { t, logT } = run.timeAt(run.positionOf(k / count, axis));
+      return k === 0 ? "t = 0" : shownTime(t === Infinity ? null : Number(t.toPrecision(3)), logT);
+    });
+    const width = Math.max(...words.map((one) => 6.6 * one.length)), step = (surface.width - LEFT - RIGHT) / count;
+    const stride = step > 1.5 * width ? 1 : count; // long ones, as 10^1.25e6, would lie on each other: then only the first and the last
+    for (let k = 0; k <= count; k += stride) surface.text(this.x(k / count), y, words[k], { color: colors.quiet, size: 11, align: k === 0 ? "left" : k === count ? "right" : "center" });
   }
 
   /** @param {Surface} surface @param {Palette} colors @param {Row} row @param {string} title @param {string[]} ends below and above */

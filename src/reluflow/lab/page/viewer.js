@@ -110,7 +110,7 @@ export class Viewer extends Picture {
     put(this.slider, "disabled", !run);
     write(this.view, this.isSphere ? "The sphere of directions; drag to turn it." : model.data.X[0].length > 2 ? `Shown: ${this.plane.plane.words}.` : "");
     if (!isOld) {
-      const nodes = legendOf(model), words = nodes.map((node) => node.textContent).join("");
+      const nodes = legendOf(model, this.isSphere), words = nodes.map((node) => node.textContent).join("");
       if (this.legend.textContent !== words) this.legend.replaceChildren(...nodes);
     }
     if (run && model.leak === 0) run.markDead(model.data.X);
