@@ -219,7 +219,7 @@ def test_several_classes_have_colours_and_regions_that_move(open_page):
 
 def test_a_neuron_of_several_classes_says_why(open_page):
     """A click on it threw "reading 'data' of undefined" and the answer stayed that of before."""
-    page = open_page("v=1&name=own&X=1,0.2;-1,0.3;0,-1&y=0,1,2&loss=softmax&scale=1e-2&width=6")
+    page = open_page("v=1&name=own&X=1,0.2;-1,0.3;0,-1&y=0,1,2&loss=softmax&scale=1e-2&width=6&view.at=0")
     until(page, "document.getElementById('says-panel').innerText.includes('Solver')")
     point, box = page.evaluate("reluflow.plane().neuron(2)"), page.locator(".plane").bounding_box()
     page.mouse.click(box["x"] + point[0], box["y"] + point[1])
