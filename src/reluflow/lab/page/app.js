@@ -8,7 +8,7 @@ import { checkedState, decodeState, emptyState, encodeState, setDefaultRun } fro
 import { rowsOf } from "./wire.js";
 /** @import { Answer, DataAnswer, DiagnosisAnswer, Done, Failure, GeometryAnswer, Hello, LimitAnswer, MovieAnswer, ReportAnswer, RunAnswer, VerdictAnswer } from "./answers.d.ts" */
 /** @import { Status } from "./connection.js" */
-/** @import { ChangeOptions, Data, Draggable, Extremal, Found, Model, PlanarGeometry, RunState, SecondRun, Selection, State, TimeAxis, View } from "./model.d.ts" */
+/** @import { ChangeOptions, Data, Draggable, Extremal, Found, HeldOut, Model, PlanarGeometry, RunState, SecondRun, Selection, State, TimeAxis, View } from "./model.d.ts" */
 /** @import { Moment } from "./run.js" */
 /** @import { Viewer } from "./viewer.js" */
 
@@ -119,8 +119,8 @@ export class Application {
   }
 
   /** Change the run. @param {Partial<RunState>} changes @param {ChangeOptions} options */
-  change(changes, { isDragging = false, data = null } = {}) {
-    this.state = { ...this.state, run: { ...this.state.run, ...changes } };
+  change(changes, { isDragging = false, data = null, held = this.state.held } = {}) {
+    this.state = { ...this.state, held, run: { ...this.state.run, ...changes } };
     this.notice = null;
     this.refusal = null; // what was wrong with the link has been read
     this.isDragging = isDragging;
@@ -132,7 +132,7 @@ export class Application {
 
   /** Changes checked as a link would be; throws one sentence. @param {Partial<RunState>} changes */
   checkedChange(changes) {
-    checkedState({ ...this.state, run: { ...this.state.run, ...changes } });
+    checkedState({ ...this.state, held: null, run: { ...this.state.run, ...changes } });
     return changes;
   }
 
@@ -320,9 +320,15 @@ export class Application {
     const ghost = this.ghost && run && this.ghost.d === run.d ? this.ghost : null;
     return {
       data, geometry: this.geometry, geometryAnswer: this.answers.geometry, extremal: this.extremal(), run, ghost,
-      isDescentBeside: this.isDescentBeside,
+      isDescentBeside: this.isDescentBeside, held: this.heldOut(data),
       view: run?.isRunning ? { ...this.state.view, at: this.placeInRunning(run) } : this.state.view, selection: this.selection, hidden: this.hidden, leak: this.state.run.leak, isDragging: this.isDragging,
     };
+  }
+
+  /** What is held out, with the objective of the run. @param {Data} data @returns {HeldOut | null} */
+  heldOut(data) {
+    const { held, run: { loss, factor, reduction } } = this.state;
+    return held && held.X[0].length === data.X[0].length ? { ...held, loss, factor, reduction } : null;
   }
 
   get isDescentBeside() { return isDescentBeside(this.state.run, this.state.ghost); }

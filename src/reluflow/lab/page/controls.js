@@ -138,7 +138,7 @@ export class Controls {
     this.app.select({});
     this.app.setView({ plane: "auto", scene: null });
     this.app.run = null;
-    this.app.change({ name, X: null, y: null, bias: false, neurons: null, loss: entry.loss, reduction: entry.reduction, factor: entry.factor, leak: entry.leak ?? 0, ...(entry.d !== 2 && this.app.state.run.width === "inf" ? { width: 60 } : {}) });
+    this.app.change({ name, X: null, y: null, bias: false, neurons: null, loss: entry.loss, reduction: entry.reduction, factor: entry.factor, leak: entry.leak ?? 0, ...(entry.d !== 2 && this.app.state.run.width === "inf" ? { width: 60 } : {}) }, { held: null });
   }
 
   chooseGhost() {

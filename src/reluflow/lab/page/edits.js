@@ -65,6 +65,35 @@ export class Edits {
     this.setSamples(this.data.X.filter((_, i) => i !== k), this.data.y.filter((_, i) => i !== k));
   }
 
+  /** Take samples out of the training and show the loss on them; of each class, and of numbers, one stays. @param {number[]} which */
+  holdOut(which) {
+    const { X, y } = this.data, { held, run } = this.app.state, isClass = run.loss !== "square";
+    /** @type {Set<number>} */
+    const out = new Set();
+    for (const k of which) if (y.some((label, i) => i !== k && !out.has(i) && (!isClass || label === y[k]))) out.add(k);
+    if (!out.size) { this.app.say(`One sample${isClass ? " of each class" : ""} must stay.`, true); return; }
+    this.app.select({});
+    const [heldX, heldY] = [X.filter((_, k) => out.has(k)), y.filter((_, k) => out.has(k))];
+    this.setSamples(X.filter((_, k) => !out.has(k)), y.filter((_, k) => !out.has(k)), { held: { X: [...(held?.X ?? []), ...heldX], y: [...(held?.y ?? []), ...heldY] } });
+  }
+
+  /** Train on what was held out too. */
+  trainOnAll() {
+    const { X, y } = this.data, { held } = this.app.state;
+    if (held) this.setSamples([...X, ...held.X], [...y, ...held.y], { held: null });
+  }
+
+  /** Normal noise: on labels that are numbers, else on the samples. @param {number} share its standard deviation over the typical size of what it is added to */
+  addNoise(share) {
+    const { X, y } = this.data, { run } = this.app.state;
+    const typical = (/** @type {number[]} */ values) => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length) || 1;
+    const noise = (/** @type {number} */ size) => share * size * Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
+    if (run.loss === "square" && y.some((label) => Math.abs(label) !== 1)) { this.setSamples(X, y.map((label) => tidy(label + noise(typical(y))))); return; }
+    const isConstant = X[0].map((value, i) => X.length > 1 && X.every((row) => row[i] === value)); // a bias stays one
+    const size = typical(X.map((row) => Math.hypot(...row.filter((_, i) => !isConstant[i]))));
+    this.setSamples(X.map((row) => row.map((value, i) => (isConstant[i] ? value : tidy(value + noise(size / Math.sqrt(row.length)))))), y);
+  }
+
   /** The neurons as rows (w, a), each to be multiplied by the scale. */
   neuronRows() {
     const { run } = this.app.state;

@@ -126,6 +126,7 @@ export class FunctionPlot extends Picture {
       if (selection.sample === k) surface.circle(px, py, 11, { stroke: colors.ink, width: 2 });
       surface.circle(px, py, 5.5, { fill: colors.ink, stroke: colors.paper, width: 1.5 });
     });
+    this.model.held?.X.forEach((x, k) => surface.circle(this.x(x[0]), this.y(this.model.held?.y[k] ?? 0), 5, { fill: colors.paper, stroke: colors.accent, width: 2 }));
     surface.text(PAD - 5, this.y(0), "0", { color: colors.quiet, size: 11, align: "right" });
     const ends = [0.06, 0.94].map((share) => this.heights[0] + share * (this.heights[1] - this.heights[0]));
     for (const value of ends) if (Math.abs(this.y(value) - this.y(0)) > 12) surface.text(PAD - 5, this.y(value), shown(value, 2), { color: colors.quiet, size: 11, align: "right" });
@@ -192,6 +193,13 @@ export class FunctionPlot extends Picture {
       else if (isPlus) surface.circle(px, py, r, { fill: colors.ink, stroke: colors.paper, width: 1.5 });
       else if (isZero) surface.circle(px, py, r, { fill: colors.paper, stroke: colors.ink, width: 1.8 });
       else surface.path([[px - r, py - r], [px + r, py - r], [px + r, py + r], [px - r, py + r]], { fill: colors.paper, stroke: colors.ink, width: 1.8, close: true });
+    });
+    const { held } = this.model;
+    held?.X.forEach((x, k) => {
+      const [a, b] = project(this.plane.basis, x), color = data.classes ? colors.classes[held.y[k]] : held.y[k] > 0 ? colors.positive : colors.negative;
+      const [px, py] = [left + (side * (a / this.reach + 1)) / 2, top + (side * (1 - b / this.reach)) / 2];
+      surface.circle(px, py, 6, { stroke: colors.paper, width: 4 });
+      surface.circle(px, py, 6, { fill: colors.paper, stroke: color, width: 2.5 });
     });
     if (data.classes) surface.text(8, 10, "the class with the largest output", { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
     else surface.text(8, 10, `h over ${this.plane.isWhole ? "the plane" : "the chosen plane"}: ● y > 0, ☐ y < 0${data.y.includes(0) ? ", ○ y = 0" : ""}`, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });

@@ -6,7 +6,8 @@ import { Dragging } from "./drag.js";
 import { Editor } from "./editor.js";
 import { Edits } from "./edits.js";
 import { History } from "./history.js";
-import { element, put, write } from "./dom.js";
+import { element, put, shown, write } from "./dom.js";
+import { heldLoss } from "./held.js";
 import { planarGeometry } from "./planar.js";
 import { PlaneChoice } from "./plane_choice.js";
 import { Findings } from "./findings.js";
@@ -14,6 +15,7 @@ import { decodeState } from "./state.js";
 import { TakeAway } from "./take.js";
 import { Tour } from "./tour.js";
 import { Viewer } from "./viewer.js";
+/** @import { Found } from "./model.d.ts" */
 
 const find = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const findButton = (/** @type {string} */ id) => /** @type {HTMLButtonElement} */ (document.getElementById(id));
@@ -131,6 +133,17 @@ Object.defineProperty(window, "reluflow", {
     extremal: () => copy(app.extremal()),
     plane: () => ({ center: viewer.plane.center, samples: viewer.model.data.X.map((_, k) => viewer.plane.samplePoint(k)), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
     paint: (/** @type {number} */ place) => { viewer.pause(); viewer.scrub(place, true); viewer.paint(); },
+    select: (/** @type {Found} */ found) => app.select(found),
+    held: (/** @type {number} */ place) => {
+      const { run, held } = viewer.model;
+      if (!run || !held) return null;
+      viewer.pause();
+      viewer.scrub(place, true);
+      viewer.position = Math.round(viewer.position); // at a kept state, where the outputs are those of the network
+      viewer.paint();
+      const loss = heldLoss(run, viewer.position, held);
+      return { t: run.timeAt(viewer.position).t, loss, shown: shown(loss, 4) };
+    },
     redrawPlane: () => app.refresh(),
     drop: () => app.connection?.socket?.close(),
     data: () => copy({ X: viewer.model.data.X, y: viewer.model.data.y, w: viewer.model.data.w }),

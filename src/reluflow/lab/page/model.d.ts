@@ -45,11 +45,21 @@ export interface View {
   scene: number | null;
 }
 
+/** Samples that are not trained on, with as many coordinates as the data have. */
+export interface Held {
+  X: number[][];
+  y: number[];
+}
+
+/** The same with the objective of the run. */
+export type HeldOut = Held & Pick<RunState, "loss" | "factor" | "reduction">;
+
 /** All that a link holds. */
 export interface State {
   version: number;
   run: RunState;
   ghost: SecondRun | null;
+  held: Held | null;
   view: View;
 }
 
@@ -161,6 +171,7 @@ export interface Model {
   /** The second run. */
   ghost: Run | null;
   isDescentBeside?: boolean;
+  held?: HeldOut | null;
   view: View;
   selection: Selection;
   /** Layers of the circle that are not drawn. */
@@ -179,6 +190,8 @@ export interface ChangeOptions {
   isDragging?: boolean;
   /** Samples and neurons where they are already known here, as during a drag. */
   data?: Data | null;
+  /** Samples held out from now on, or none; without it those of before. */
+  held?: Held | null;
 }
 
 /** What dragging needs of the page it happens on: the laboratory or a saved run. */

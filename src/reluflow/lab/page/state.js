@@ -21,7 +21,7 @@ export let DEFAULT_RUN = {
 export function setDefaultRun(defaults) { DEFAULT_RUN = { ...defaults }; }
 
 /** @returns {State} */
-export function emptyState() { return { version: VERSION, run: { ...DEFAULT_RUN }, ghost: null, view: { ...EMPTY_VIEW } }; }
+export function emptyState() { return { version: VERSION, run: { ...DEFAULT_RUN }, ghost: null, held: null, view: { ...EMPTY_VIEW } }; }
 
 /** @param {unknown} x @returns {x is number} */
 const isNumber = (x) => typeof x === "number" && Number.isFinite(x) && Math.abs(x) <= 1e6;
@@ -60,7 +60,7 @@ const isField = (key) => key in RUN_FIELDS;
 /** A state checked field by field; throws one sentence that says what is wrong. @param {unknown} given */
 export function checkedState(given) {
   if (typeof given !== "object" || given === null) throw new Error("`state` must be an object.");
-  const state = /** @type {{version?: unknown, run?: object, ghost?: object | null, view?: Partial<Record<keyof View, unknown>>}} */ (given);
+  const state = /** @type {{version?: unknown, run?: object, ghost?: object | null, held?: {X?: unknown, y?: unknown} | null, view?: Partial<Record<keyof View, unknown>>}} */ (given);
   if (state.version !== undefined && state.version !== VERSION) {
     throw new Error(`\`version\` must be ${VERSION}, got ${String(state.version).slice(0, 20)}; this link is of another version.`);
   }
@@ -81,6 +81,12 @@ export function checkedState(given) {
       Object.assign(ghost, checkedField(key, value));
     }
     result.ghost = ghost;
+  }
+  if (state.held) {
+    const { X: rows, y: labels } = state.held, d = X ? X[0].length + Number(result.run.bias) : NaN;
+    if (!(isTable(rows, 500) && Array.isArray(labels) && labels.every(isNumber) && labels.length === rows.length)) throw new Error("`held` must hold rows of numbers and one label for each.");
+    if (rows[0].length !== d) throw new Error("`held` must have as many coordinates as the samples of the link.");
+    result.held = { X: rows, y: labels };
   }
   const view = state.view || {};
   if (view.at !== undefined) {
@@ -142,6 +148,7 @@ export function encodeState(state) {
   };
   put("", state.run, DEFAULT_RUN);
   if (state.ghost) put("ghost.", state.ghost);
+  if (state.held) put("held.", state.held);
   put("view.", state.view, EMPTY_VIEW);
   return words.toString().replaceAll("%2C", ",").replaceAll("%3B", ";").replaceAll("%3A", ":");
 }
@@ -150,11 +157,11 @@ export function encodeState(state) {
 export function decodeState(fragment) {
   const words = new URLSearchParams(fragment.replace(/^#/, ""));
   if (!words.has("v")) throw new Error("a link must say its version (v=1).");
-  /** @type {{run: Record<string, unknown>, view: Record<string, unknown>, ghost: Record<string, unknown> | null}} */
-  const state = { run: {}, ghost: null, view: {} };
+  /** @type {{run: Record<string, unknown>, view: Record<string, unknown>, ghost: Record<string, unknown> | null, held: Record<string, unknown> | null}} */
+  const state = { run: {}, ghost: null, held: null, view: {} };
   for (const [name, text] of words) {
     if (name === "v") continue;
-    const [group, key] = name.startsWith("ghost.") ? [state.ghost ??= {}, name.slice(6)] : name.startsWith("view.") ? [state.view, name.slice(5)] : [state.run, name];
+    const [group, key] = name.startsWith("ghost.") ? [state.ghost ??= {}, name.slice(6)] : name.startsWith("held.") ? [state.held ??= {}, name.slice(5)] : name.startsWith("view.") ? [state.view, name.slice(5)] : [state.run, name];
     group[key] = read(key, text);
   }
   return checkedState({ ...state, version: Number(words.get("v")) });

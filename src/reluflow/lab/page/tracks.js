@@ -1,6 +1,7 @@
 // The tracks: loss, sizes and angles over one axis of time, with events as ticks, phases as bands and a shared cursor.
 // @ts-check
 import { CanvasSurface } from "./surface.js";
+import { heldCurve } from "./held.js";
 import { DEATH, SLIDE } from "./run.js";
 import { shown, shownTime } from "./dom.js";
 import { Picture } from "./picture.js";
@@ -114,7 +115,8 @@ export class Tracks extends Picture {
 
   /** @param {Surface} surface @param {Palette} colors @param {Row} row @param {Run} run @param {Run | null} ghost */
   drawLoss(surface, colors, row, run, ghost) {
-    const losses = [run, ghost].flatMap((one) => (one ? Array.from(one.records.loss) : [])).filter((loss) => loss > 0);
+    const held = this.model.held ? heldCurve(run, this.model.held) : [];
+    const losses = [...[run, ghost].flatMap((one) => (one ? Array.from(one.records.loss) : [])), ...held.map(([, loss]) => loss)].filter((loss) => loss > 0 && loss < Infinity);
     const high = Math.log10(Math.max(...losses, 1e-300)), low = Math.max(Math.log10(Math.min(...losses, 1)), high - 14);
     const isLinear = this.model.view.loss === "linear", isFlat = isLinear || high - low < 1, isCut = losses.length > 0 && Math.log10(Math.min(...losses)) < low - 1e-9;
     const value = (/** @type {number} */ loss) => isFlat ? loss : Math.log10(Math.max(loss, 1e-300));
@@ -126,6 +128,10 @@ export class Tracks extends Picture {
     if (ghost && ghost.logT[ghost.T - 1] > last) surface.text(surface.width - RIGHT, row.top - 9, "the second run (dashed) goes on →", { color: colors.quiet, size: 11, align: "right", halo: colors.paper });
     if (ghost) surface.path(curve(ghost), { stroke: colors.quiet, width: 1.8, dash: [5, 4] });
     surface.path(curve(run), { stroke: colors.ink, width: 2 });
+    if (!held.length) return;
+    const places = run.frameAxis(this.model.view.axis);
+    surface.path(held.map(([k, loss]) => [this.x(places[k]), Number.isFinite(loss) ? y(loss) : NaN]), { stroke: colors.accent, width: 2, dash: [2, 3] });
+    surface.text(LEFT + 34, row.top - 9, "(dotted: held out)", { color: colors.quiet, size: 11, halo: colors.paper });
   }
 
   /** @param {Surface} surface @param {Palette} colors @param {Row} row @param {string} title @param {Run} run @param {Quantity} value @param {boolean} isLog */

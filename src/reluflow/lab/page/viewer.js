@@ -2,6 +2,7 @@
 // @ts-check
 import { differingGates } from "./gates.js";
 import { element, put, shown, shownTime, write } from "./dom.js";
+import { heldWords } from "./held.js";
 import { nameAt } from "./hover.js";
 import { legendOf } from "./legend.js";
 import { FunctionPlot, lineOf } from "./function_plot.js";
@@ -209,10 +210,10 @@ export class Viewer extends Picture {
   }
 
   words() {
-    const { run } = this.model;
+    const { run, held } = this.model;
     if (!run) return "start";
     const { t, logT } = run.timeAt(this.position), k = Math.round(this.position);
-    return `t = ${shownTime(Number.isFinite(t) ? Number(t.toPrecision(4)) : null, logT)}, loss ${shown(run.loss[Math.min(k, run.T - 1)], 4)}`;
+    return `t = ${shownTime(Number.isFinite(t) ? Number(t.toPrecision(4)) : null, logT)}, loss ${shown(run.loss[Math.min(k, run.T - 1)], 4)}${held ? heldWords(run, this.position, held) : ""}`;
   }
 
   /** @param {number} place @param {boolean} isQuiet whether nobody is told */
