@@ -84,7 +84,7 @@ export class Controls {
       const input = element("input", { type: "checkbox", id: `layer-${key}`, checked: true, onchange: () => this.app.setHidden(key, !input.checked) });
       return element("label", { class: "inline", for: `layer-${key}` }, input, words);
     });
-    return element("details", { id: "layers" }, element("summary", {}, "layers"), boxes);
+    return element("div", { class: "field" }, helpOf("layers", "layers"), element("details", { id: "layers" }, element("summary", {}, "layers"), boxes));
   }
 
   /** The labels that a click can add. */

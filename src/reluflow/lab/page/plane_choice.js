@@ -1,6 +1,7 @@
 // Which plane of more than two dimensions is shown.
 // @ts-check
 import { element } from "./dom.js";
+import { helpOf } from "./help.js";
 /** @import { Application } from "./app.js" */
 
 const MOST_SAMPLES = 6, MOST_EXTREMAL = 5; // offered; a link may name any, and a sample that is clicked is offered too
@@ -35,7 +36,7 @@ export class PlaneChoice {
     if (![...select.options].some((one) => one.value === value)) select.append(option([value, "as in the link"]));
     select.value = value;
     const hadFocus = this.root.contains(document.activeElement);
-    this.root.replaceChildren(element("label", { for: "plane" }, "plane"), select);
+    this.root.replaceChildren(element("label", { for: "plane" }, "plane"), helpOf("plane", "plane"), select);
     if (hadFocus) select.focus();
   }
 }
