@@ -7,7 +7,9 @@ import reluflow
 from lab.test_page import until
 
 NUMBERS = "v=1&name=own&X=1,1;0.4,1;-0.3,1;-1,1;0.1,1;0.7,1&y=1.1,0.2,0.5,0.8,-0.1,0.6&width=30&scale=1e-2"
-CLASSES = "v=1&name=own&X=1,0.2;0.9,-0.4;-1,0.3;-0.7,0.8;0.2,0.9;-0.2,-1&y=1,1,1,-1,-1,-1&loss=logistic&width=20&scale=1e-2"
+CLASSES = (
+    "v=1&name=own&X=1,0.2;0.9,-0.4;-1,0.3;-0.7,0.8;0.2,0.9;-0.2,-1&y=1,1,1,-1,-1,-1&loss=logistic&width=20&scale=1e-2"
+)
 THREE = "v=1&name=own&X=1,0.2;0.9,-0.3;-1,0.3;-0.7,0.8;0,-1;0.2,-0.9&y=0,0,1,1,2,2&loss=softmax&scale=1e-2&width=20"
 
 

@@ -20,7 +20,7 @@ def test_every_script_asks_to_be_checked():
 
 
 def test_the_check_is_strict_and_nothing_is_exempt():
-    """With `noImplicitAny` off, 830 parameters and variables had no type, and `says.show()` of main.js named nothing."""
+    """With `noImplicitAny` off, 830 parameters and variables had no type."""
     assert OPTIONS["strict"] is True
     assert OPTIONS["checkJs"] is True
     weakened = [name for name in OPTIONS if name.startswith(("no", "strict", "use")) and OPTIONS[name] is False]
