@@ -259,6 +259,25 @@ def test_no_button_of_the_settings_is_cut(open_page, width):
     page.set_viewport_size({"width": 1280, "height": 860})
 
 
+def test_samples_and_neurons_on_the_sphere_have_names_and_are_chosen(open_page):
+    """Pointing at anything on the sphere named nothing, and a click chose nothing."""
+    page = open_page(
+        "v=1&name=own&X=1,0.2,0.3;-0.4,1,0.2;-0.3,-0.7,0.6;0.2,-0.1,-1&y=1,-1,1,-1&loss=logistic&scale=1e-3"
+        "&width=6&view.plane=sphere&view.at=0"
+    )
+    box, names = page.locator(".plane").bounding_box(), {}
+    for kind in ("sample", "neuron"):
+        for x, y, _ in page.evaluate(f"reluflow.nearSide('{kind}')"):
+            page.mouse.move(box["x"] + x, box["y"] + y)
+            names[kind] = page.inner_text(".name")
+            page.mouse.down()
+            page.mouse.up()
+            chosen = page.inner_text(".selected h2")
+    assert re.match(r"Sample \d: x = ", names["sample"])
+    assert re.match(r"Neuron \d", names["neuron"])
+    assert re.match(r"(Neuron|Sample) \d of", chosen)
+
+
 def test_a_neuron_of_several_classes_says_why(open_page):
     """A click on it threw "reading 'data' of undefined" and the answer stayed that of before."""
     page = open_page("v=1&name=own&X=1,0.2;-1,0.3;0,-1&y=0,1,2&loss=softmax&scale=1e-2&width=6&view.at=0")

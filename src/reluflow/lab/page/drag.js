@@ -1,7 +1,9 @@
 // Pointer and keyboard on the plane and the function: pick, drag, add, remove.
 // @ts-check
+import { put } from "./dom.js";
 import { logOfScale } from "./edits.js";
 import { lineOf } from "./function_plot.js";
+import { sampleName } from "./hover.js";
 import { project } from "./planes.js";
 /** @import { Draggable, Editing, Point } from "./model.d.ts" */
 /** @import { Viewer } from "./viewer.js" */
@@ -30,7 +32,7 @@ function turned(unit, basis, [x, y]) {
 /** @type {Record<string, Point>} */
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-/** The sphere, held where the pointer was last. @typedef {{what: "sphere", x: number, y: number}} HeldSphere */
+/** The sphere, held where the pointer was last. @typedef {{what: "sphere", x: number, y: number, hasMoved: boolean}} HeldSphere */
 /**
  * A sample, held since the pointer was at (x, y).
  * @typedef {{what: "sample", k: number, x: number, y: number, hasMoved: boolean, startsLabel: boolean, label: number, start: number[][]}} HeldSample
@@ -78,7 +80,7 @@ export class Dragging {
     if (!data) return;
     this.viewer.name.hidden = true;
     this.viewer.planeCanvas.setPointerCapture(event.pointerId);
-    if (this.viewer.isSphere) { this.held = { what: "sphere", x: event.offsetX, y: event.offsetY }; return; }
+    if (this.viewer.isSphere) { this.held = { what: "sphere", x: event.offsetX, y: event.offsetY, hasMoved: false }; return; }
     const found = this.viewer.plane.pick(event.offsetX, event.offsetY, this.viewer.displayed(), event.pointerType === "touch" ? REACH_OF_FINGER : 14);
     if (!found && this.app.adding !== null && event.button === 0) { this.add(event, this.app.adding); return; }
     if (!found) { this.app.select({}); return; }
@@ -97,6 +99,8 @@ export class Dragging {
     if (held.what === "point") return; // of the function, which has its own
     const dx = event.offsetX - held.x, dy = event.offsetY - held.y;
     if (held.what === "sphere") {
+      held.hasMoved ||= Math.hypot(dx, dy) >= 3;
+      if (!held.hasMoved) return;
       this.viewer.sphere.rotate(dx, dy);
       [held.x, held.y] = [event.offsetX, event.offsetY];
       this.viewer.redraw();
@@ -110,8 +114,8 @@ export class Dragging {
 
   /** @param {PointerEvent} event */
   hover(event) {
-    if (!this.app.localData || this.viewer.isSphere) return;
-    const found = this.viewer.plane.pick(event.offsetX, event.offsetY, this.viewer.displayed());
+    if (!this.app.localData) return;
+    const found = !this.viewer.isSphere && this.viewer.plane.pick(event.offsetX, event.offsetY, this.viewer.displayed());
     this.viewer.planeCanvas.classList.toggle("can-drag", Boolean(found));
     if (event.pointerType !== "touch") this.viewer.nameUnder(event.offsetX, event.offsetY);
   }
@@ -160,7 +164,11 @@ export class Dragging {
   up() {
     const held = this.held;
     this.held = this.viewer.plane.heldReach = this.viewer.function.held = null;
-    if (held && held.what !== "sphere" && held.hasMoved) this.app.change({}, { data: this.app.localData });
+    if (held?.what === "sphere") {
+      const found = held.hasMoved ? null : this.viewer.sphere.pick(held.x, held.y, this.viewer.displayed());
+      if (found?.sample !== undefined) this.app.select({ sample: found.sample });
+      else if (found?.neuron !== undefined) this.app.select({ neuron: found.neuron });
+    } else if (held?.hasMoved) this.app.change({}, { data: this.app.localData });
   }
 
   /** @param {MouseEvent} event @param {number} label */
@@ -185,6 +193,10 @@ export class Dragging {
   /** @param {PointerEvent} event */
   moveFunction(event) {
     const held = this.held, plot = this.viewer.function;
+    if (!held && this.app.localData) {
+      const found = plot.pick(event.offsetX, event.offsetY);
+      put(this.viewer.functionCanvas, "title", found ? sampleName(this.app.localData, found.sample, plot.line !== null) : "");
+    }
     if (held?.what !== "point") return;
     held.hasMoved = true;
     plot.held ??= { range: plot.range, heights: plot.heights };

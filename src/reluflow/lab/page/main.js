@@ -134,6 +134,11 @@ Object.defineProperty(window, "reluflow", {
     plane: () => ({ center: viewer.plane.center, samples: viewer.model.data.X.map((_, k) => viewer.plane.samplePoint(k)), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
     paint: (/** @type {number} */ place) => { viewer.pause(); viewer.scrub(place, true); viewer.paint(); },
     select: (/** @type {Found} */ found) => app.select(found),
+    nearSide: (/** @type {"sample" | "neuron"} */ kind) => {
+      const { units, m } = viewer.displayed(), samples = viewer.model.data.X.map((x) => x.map((value) => value / Math.hypot(...x)));
+      const all = kind === "sample" ? samples : Array.from({ length: m }, (_, j) => Array.from(units.subarray(3 * j, 3 * j + 3)));
+      return all.map((unit) => viewer.sphere.place(unit)).filter(([, , depth]) => depth > 0);
+    },
     held: (/** @type {number} */ place) => {
       const { run, held } = viewer.model;
       if (!run || !held) return null;

@@ -3,10 +3,13 @@
 import { GLYPHS, signOf } from "./plane.js";
 import { Picture } from "./picture.js";
 /** @import { Look, Surface } from "./drawing.d.ts" */
-/** @import { ShownNeurons } from "./model.d.ts" */
+/** @import { Found, ShownNeurons } from "./model.d.ts" */
 /** @import { CanvasSurface, Palette } from "./surface.js" */
 
 /** @typedef {(unit: number[]) => number[]} Place of a direction on the screen, and how near it is */
+
+/** @param {number} width @param {number} height */
+const radiusOn = (width, height) => 0.5 * Math.min(width, height) - 26;
 
 export class Sphere extends Picture {
   /** @param {CanvasSurface} surface */
@@ -29,6 +32,28 @@ export class Sphere extends Picture {
     return [a, Math.cos(this.tilt) * z - Math.sin(this.tilt) * b, Math.sin(this.tilt) * z + Math.cos(this.tilt) * b];
   }
 
+  /** Where a direction stands on a surface, and how near it is. @param {number[]} unit @param {{width: number, height: number}} surface */
+  place(unit, { width, height } = this.surface) {
+    const [a, b, depth] = this.view(unit), R = radiusOn(width, height);
+    return [width / 2 + R * a, height / 2 - R * b, depth];
+  }
+
+  /**
+   * What lies under a point on the near side: a sample, or a neuron, or an extremal vector.
+   * @param {number} px @param {number} py @param {ShownNeurons} state @returns {Found & {arrow?: number} | null}
+   */
+  pick(px, py, state) {
+    const isNear = (/** @type {number[]} */ unit, /** @type {number} */ reach) => {
+      const [x, y, depth] = this.place(unit);
+      return depth > 0 && Math.hypot(x - px, y - py) < reach;
+    };
+    const sample = this.model.data.X.findIndex((x) => { const norm = Math.hypot(...x); return isNear(x.map((value) => value / norm), 12); });
+    if (sample >= 0) return { sample };
+    for (let j = 0; j < state.m; j++) if (isNear(Array.from(state.units.subarray(3 * j, 3 * j + 3)), 7)) return { neuron: j };
+    const arrow = this.model.extremal.findIndex((found) => isNear(found.direction, 14));
+    return arrow >= 0 ? { arrow } : null;
+  }
+
   /** The second run is not drawn here. @param {ShownNeurons} state */
   draw(state) {
     this.surface.resize();
@@ -38,14 +63,14 @@ export class Sphere extends Picture {
   /** @param {Surface} surface @param {ShownNeurons} state */
   drawOn(surface, state) {
     const colors = this.model.palette, { X, y, classes } = this.model.data;
-    const R = 0.5 * Math.min(surface.width, surface.height) - 26, cx = surface.width / 2, cy = surface.height / 2;
+    const R = radiusOn(surface.width, surface.height), cx = surface.width / 2, cy = surface.height / 2;
     surface.clear(colors.paper);
     surface.circle(cx, cy, R, { fill: colors.accent, alpha: 0.06 });
     surface.circle(cx, cy, R, { stroke: colors.line, width: 1.5 });
     const many = X.length > 30; // then their circles are faint and they are small, so that neurons are seen before them
     X.forEach((x) => this.greatCircle(surface, x, R, cx, cy, colors, many ? 0.25 : 1));
     /** @type {Place} */
-    const place = (unit) => { const [a, b, c] = this.view(unit); return [cx + R * a, cy - R * b, c]; };
+    const place = (unit) => this.place(unit, surface);
     X.forEach((x, k) => {
       const norm = Math.hypot(...x), [px, py, depth] = place(x.map((value) => value / norm));
       const color = classes ? colors.classes[y[k]] : y[k] > 0 ? colors.positive : y[k] < 0 ? colors.negative : colors.dead;

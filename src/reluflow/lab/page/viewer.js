@@ -243,7 +243,7 @@ export class Viewer extends Picture {
 
   /** Name what lies under the pointer, beside it. @param {number} x @param {number} y */
   nameUnder(x, y) {
-    const words = this.given && !this.isSphere ? nameAt(this, x, y) : "";
+    const words = this.given ? nameAt(this, x, y) : "";
     put(this.name, "hidden", !words);
     if (!words) return;
     write(this.name, words);
