@@ -13,6 +13,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+# fonts with a table of mathematical layout, those of macOS, Windows and Linux among them; without one exponents float
+FONT_STYLE = (
+    'math { font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", "Noto Sans Math", '
+    '"DejaVu Math TeX Gyre", math; }'
+)
+
 _FORMULA = re.compile(r"(?P<code>`[^`]*`)|\$(?P<latex>[^$]+)\$")
 _BARS = {r"\|": r"\Vert ", "|": r"\vert "}
 _SIGNS = {

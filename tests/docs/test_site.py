@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from reluflow.formulas import FONT_STYLE
 from reluflow.papers.pages import page_name
 from reluflow.papers.registry import all_entries
 
@@ -339,3 +340,13 @@ def assert_tables_fit_a_window(pages: list[Path]) -> None:
         for path in pages:
             page.goto(path.as_uri(), timeout=120_000)
             assert page.evaluate(f"{cut}.length") == 0, path.name
+
+
+def test_formulas_of_pages_have_a_font_with_mathematical_layout():
+    """On Linux no font of the list was there, and exponents floated a line above their base."""
+    from reluflow.study.page import document
+
+    fonts = re.findall('"([^"]+)"', FONT_STYLE)
+    assert "DejaVu Math TeX Gyre" in fonts
+    assert FONT_STYLE in (DOCS / "assets" / "site.css").read_text(encoding="utf-8")
+    assert FONT_STYLE in document("title", [], data=None)

@@ -1,10 +1,12 @@
 """Defects that people met on the page, each with what was wrong."""
 
 import io
+import re
 
 import numpy as np
 import pytest
 
+import reluflow
 from lab.running import start_laboratory, stop
 from lab.test_page import drag, until
 
@@ -215,6 +217,74 @@ def test_several_classes_have_colours_and_regions_that_move(open_page):
     assert page.evaluate("reluflow.state().run.loss") == "softmax"
     page.click("#tab-extremal")
     assert "one class against the rest" in page.inner_text("#says-panel")
+
+
+def test_infinitely_many_neurons_are_told_in_shares(open_page):
+    """It said "635 turn to an arrow": the directions of a quadrature, counted without their weights."""
+    page = open_page("v=1&name=min-toy&loss=logistic&width=inf")
+    until(page, "document.getElementById('says-panel').innerText.includes('start small enough')")
+    found = re.findall(r"([\d.]+) % (turn|stop)", page.inner_text("#says-panel"))
+    problem = reluflow.Experiment("min-toy", loss="logistic", width="inf").problem()
+    ends, weight = np.array(reluflow.align(problem).end_names), problem.network.weight
+    expected = [100 * weight[ends == end].sum() / weight.sum() for end in ("maximum", "minimum", "dead")]
+    assert [word for _, word in found] == ["turn", "turn", "stop"]
+    assert [float(share) for share, _ in found] == pytest.approx(expected, abs=0.3)
+
+
+def test_the_slider_is_in_sight_on_a_telephone_and_while_presenting(open_page):
+    """Two lines of buttons and the sheet hid it, and large type pushed it out of the window."""
+    page = open_page("v=1&width=9")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(150)
+    slider, sheet = page.locator("input.time").bounding_box(), page.locator("#says").bounding_box()
+    assert slider["y"] + slider["height"] < sheet["y"]
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.click("#present")
+    page.wait_for_timeout(150)
+    transport = page.locator(".transport").bounding_box()
+    assert transport["y"] + transport["height"] <= 720
+    page.set_viewport_size({"width": 1280, "height": 860})
+
+
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+def test_no_button_of_the_settings_is_cut(open_page, width):
+    """ "Add a neuron" ended beyond the edge of the settings."""
+    page = open_page("v=1&width=9")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_timeout(150)
+    side = page.locator(".side").bounding_box()
+    boxes = [one.bounding_box() for one in page.locator(".side button:visible").all()]
+    assert len(boxes) >= 3
+    assert [box for box in boxes if box["x"] + box["width"] > side["x"] + side["width"]] == []
+    page.set_viewport_size({"width": 1280, "height": 860})
+
+
+def test_samples_and_neurons_on_the_sphere_have_names_and_are_chosen(open_page):
+    """Pointing at anything on the sphere named nothing, and a click chose nothing."""
+    page = open_page(
+        "v=1&name=own&X=1,0.2,0.3;-0.4,1,0.2;-0.3,-0.7,0.6;0.2,-0.1,-1&y=1,-1,1,-1&loss=logistic&scale=1e-3"
+        "&width=6&view.plane=sphere&view.at=0"
+    )
+    box, names = page.locator(".plane").bounding_box(), {}
+    for kind in ("sample", "neuron"):
+        for x, y, _ in page.evaluate(f"reluflow.nearSide('{kind}')"):
+            page.mouse.move(box["x"] + x, box["y"] + y)
+            names[kind] = page.inner_text(".name")
+            page.mouse.down()
+            page.mouse.up()
+            chosen = page.inner_text(".selected h2")
+    assert re.match(r"Sample \d: x = ", names["sample"])
+    assert re.match(r"Neuron \d", names["neuron"])
+    assert re.match(r"(Neuron|Sample) \d of", chosen)
+
+
+def test_a_neuron_of_several_classes_says_why(open_page):
+    """A click on it threw "reading 'data' of undefined" and the answer stayed that of before."""
+    page = open_page("v=1&name=own&X=1,0.2;-1,0.3;0,-1&y=0,1,2&loss=softmax&scale=1e-2&width=6&view.at=0")
+    until(page, "document.getElementById('says-panel').innerText.includes('Solver')")
+    point, box = page.evaluate("reluflow.plane().neuron(2)"), page.locator(".plane").bounding_box()
+    page.mouse.click(box["x"] + point[0], box["y"] + point[1])
+    until(page, "/Neuron 3 starts .* speaking most for class/.test(document.getElementById('says-panel').innerText)")
 
 
 def test_undo_redo_and_reset(open_page):

@@ -413,5 +413,11 @@ def test_descent_beside_the_flow_has_the_gates_that_differ_marked(open_page):
     page.click("#tab-end")
     assert f"neuron {expected[0]['neuron'] + 1} at sample {expected[0]['sample'] + 1}" in page.inner_text("#says-panel")
     assert "ring" in page.inner_text("body")
+    # the sentence was that of the time at which the tab was opened
+    page.evaluate(
+        """() => { const slider = document.querySelector("input.time");
+        slider.value = 0; slider.dispatchEvent(new Event("input")); }"""
+    )
+    assert "every neuron is active on the same samples" in page.inner_text("#says-panel")
     page = open_page("v=1&width=6&ghost.seed=5")  # other neurons: nothing to compare
     assert page.evaluate("reluflow.differingGates()") == []

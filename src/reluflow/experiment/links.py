@@ -9,7 +9,7 @@ from reluflow.errors import InvalidInputError
 
 LINK_VERSION = 1
 LINK_DEFAULTS = {"data": "three-points", "loss": "square", "width": "60", "lr": "0.01", "iterations": "20000"}
-_OTHER_PARTS = ("ghost.", "view.")  # of the page: a second run beside the first, and where one looks
+_OTHER_PARTS = ("ghost.", "held.", "view.")  # of the page: a second run, samples held out, and where one looks
 _NAME = "name"  # what a link calls the data
 
 

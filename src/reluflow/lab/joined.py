@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 
 _IMPORT = re.compile(r"^import \{ ([^}]*) \} from \"\./([a-z_]+\.js)\";\n", flags=re.M)
+_DOCUMENTATION = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", flags=re.M | re.S)  # for readers and the type checker
 _EXPORT = re.compile(r"^export (?:async )?(?:class|function\*?|const|let) (\w+)", flags=re.M)
 
 
@@ -24,7 +25,7 @@ def page_text(name: str) -> str:
 
 
 def _add(name: str, parts: dict[str, str]) -> None:
-    text = page_text(name)
+    text = _DOCUMENTATION.sub("", page_text(name))
     for _, other in _IMPORT.findall(text):
         if other not in parts:
             _add(other, parts)

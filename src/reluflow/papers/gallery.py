@@ -13,7 +13,7 @@ import numpy as np
 
 import reluflow
 from reluflow.data.atomic import replacing
-from reluflow.formulas import as_html, as_unicode
+from reluflow.formulas import FONT_STYLE, as_html, as_unicode
 from reluflow.papers.claim import Claim, in_words, tallies
 from reluflow.papers.registry import papers
 from reluflow.papers.reproduction import Reproduction
@@ -93,7 +93,7 @@ def write_gallery(made: Iterable[Reproduction], folder: Path) -> Path:
     page = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>reluflow reproduce</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>reluflow reproduce</title>\n<style>{FONT_STYLE}{_STYLE}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(body)
         + "\n</main>\n</body>\n</html>\n"
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from reluflow.formulas import as_html
+from reluflow.formulas import FONT_STYLE, as_html
 
 STYLE = """
 :root {
@@ -143,7 +143,7 @@ def document(title: str, body: Sequence[str], *, data: Any, is_growing: bool = F
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n<title>{escape(title)}</title>\n{again}'
-        f"<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<style>{FONT_STYLE}{STYLE}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(body)
         + f'\n<script type="application/json" id="study">{embedded_json(data)}</script>\n</main>\n</body>\n</html>\n'
     )

@@ -1,6 +1,11 @@
 // The socket: asks, hands answers on, and comes back by itself after a sleep or a lost line.
 // @ts-check
 import { decodeFrame } from "./wire.js";
+/** @import { Answer } from "./answers.d.ts" */
+/** @import { RunState } from "./model.d.ts" */
+
+/** @typedef {{ask: string, id: number, tag: string, state: RunState, key?: string, brief?: boolean}} Request */
+/** @typedef {"connected" | "reconnecting" | "lost" | "ended"} Status */
 
 const BEAT = 5000; // milliseconds between two signs of life that are asked for
 const SILENCE = 4000; // milliseconds without any answer after which the line counts as dead, though nobody closed it
@@ -9,17 +14,19 @@ const ASLEEP = 3 * BEAT; // milliseconds without a beat: the machine slept, and 
 export class Connection {
   /**
    * @param {string} url
-   * @param {{onMessage: (message: any) => void, onStatus: (status: string) => void}} handlers
+   * @param {{onMessage: (message: Answer) => void, onStatus: (status: Status) => void}} handlers
    */
   constructor(url, handlers) {
     this.url = url;
     this.handlers = handlers;
     this.nextId = 1;
-    /** The newest request of each kind; asked again after the line was lost. @type {Map<string, any>} */
+    /** The newest request of each kind; asked again after the line was lost. @type {Map<string, Request>} */
     this.pending = new Map();
     /** The number of the newest request of each kind: answers to older ones are dropped. @type {Map<string, number>} */
     this.newest = new Map();
     this.attempts = 0;
+    /** @type {WebSocket | null} */
+    this.socket = null;
     this.isClosed = false;
     this.lastBeat = this.lastHeard = Date.now();
     this.connect();
@@ -77,13 +84,13 @@ export class Connection {
       this.handlers.onStatus("connected");
       for (const message of this.pending.values()) socket.send(JSON.stringify(message));
     };
-    socket.onmessage = (event) => {
+    socket.onmessage = (/** @type {MessageEvent<ArrayBuffer>} */ event) => {
       this.lastHeard = Date.now();
       const message = decodeFrame(event.data);
       if (message.what === "pong") return;
-      const slot = this.slotOf(message);
-      if (message.id && this.newest.get(slot) !== message.id) return;
-      if (message.what === "done" || message.what === "error" || message.what === "data") this.pending.delete(slot);
+      const its = this.slotOf(message);
+      if (message.id && this.newest.get(its) !== message.id) return;
+      if (message.what === "done" || message.what === "error" || message.what === "data") this.pending.delete(its);
       this.handlers.onMessage(message);
     };
     socket.onclose = () => {
@@ -105,17 +112,18 @@ export class Connection {
     this.handlers.onStatus("ended");
   }
 
+  /** Which request an answer belongs to; a limit comes with its run. @param {Answer} message */
   slotOf(message) {
-    const what = message.of || (message.what === "limit" ? "run" : message.what) || message.ask;
-    return `${message.ask || what}/${message.tag || "main"}/${message.key || ""}`;
+    const what = ("of" in message && message.of) || (message.what === "limit" ? "run" : message.what);
+    return slot(what, message.tag, message.key);
   }
 
-  /** Ask for something; an older request of the same kind is forgotten. Returns its number. */
+  /** Ask for something; an older request of the same kind is forgotten. Returns its number. @param {string} what @param {RunState} state */
   ask(what, state, { tag = "main", key = "", isBrief = false } = {}) {
     const id = this.nextId++;
     const message = { ask: what, id, tag, state, ...(key ? { key } : {}), ...(isBrief ? { brief: true } : {}) };
-    this.pending.set(this.slotOf(message), message);
-    this.newest.set(this.slotOf(message), id);
+    this.pending.set(slot(what, tag, key), message);
+    this.newest.set(slot(what, tag, key), id);
     if (this.socket && this.socket.readyState === 1) {
       this.socket.send(JSON.stringify(message));
       if (Date.now() - this.lastHeard >= BEAT) this.ping(); // it has been quiet for a while: is anybody there?
@@ -129,3 +137,6 @@ export class Connection {
     this.socket?.close();
   }
 }
+
+/** Requests of one slot replace each other. @param {string} what @param {string} tag @param {string} key */
+function slot(what, tag = "main", key = "") { return `${what}/${tag}/${key}`; }

@@ -1,5 +1,6 @@
 // Comma-separated data: read what was pasted or dropped, write what is taken away.
 // @ts-check
+/** @import { Run } from "./run.js" */
 
 const MOST_CLASSES = 4;
 
@@ -12,7 +13,7 @@ export function parseData(text, isNumbers = false) {
   if (text.length > 262144) throw new Error("The data must be at most 256 kB of text; `reluflow lab FILE` takes larger files.");
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/).map((line, k) => /** @type {[string, number]} */ ([line.trim(), k + 1])).filter(([line]) => line);
   if (!lines.length) throw new Error("The data must hold one sample per line, got nothing.");
-  const split = (line) => line.split(line.includes(";") ? ";" : line.includes(",") ? "," : line.includes("\t") ? "\t" : /\s+/).map((cell) => cell.trim());
+  const split = (/** @type {string} */ line) => line.split(line.includes(";") ? ";" : line.includes(",") ? "," : line.includes("\t") ? "\t" : /\s+/).map((cell) => cell.trim());
   let rows = lines;
   const first = split(lines[0][0]);
   if (first.length > 1 && first.slice(0, -1).every((cell) => Number.isNaN(Number(cell)) || cell === "")) rows = lines.slice(1);
@@ -60,18 +61,19 @@ export function labelsOf(labels, isNumbers) {
   return { y: labels.map((label) => kinds.indexOf(label)), words: `${kinds.length} classes: ${kinds.map((kind, k) => `${kind} is class ${k + 1}`).join(", ")}.`, classes: kinds };
 }
 
-const line = (cells) => `${cells.join(",")}\n`;
+const line = (/** @type {(string | number)[]} */ cells) => `${cells.join(",")}\n`;
 
+/** @param {number[][]} X @param {number[]} y */
 export function dataCsv(X, y) {
   return line([...X[0].map((_, i) => `x${i + 1}`), "y"]) + X.map((x, k) => line([...x, y[k]])).join("");
 }
 
-/** The neurons themselves, scale included, as `reluflow train --init` reads them. */
+/** The neurons themselves, scale included, as `reluflow train --init` reads them. @param {number[][]} w @param {number[]} a @param {number} factor */
 export function neuronCsv(w, a, factor) {
   return line([...w[0].map((_, i) => `w${i + 1}`), "a"]) + w.map((row, j) => line([...row, a[j]].map((value) => value * factor))).join("");
 }
 
-/** One row per kept state and neuron. */
+/** One row per kept state and neuron. @param {Run} run */
 export function runCsv(run) {
   const parts = [line(["t", "log_t", "loss", "neuron", "log_norm_w", "log_abs_a", "sign_a", ...Array.from({ length: run.d }, (_, i) => `u${i + 1}`)])];
   for (let k = 0; k < run.T; k++) for (let j = 0; j < run.m; j++) {

@@ -1,46 +1,56 @@
 // Changes to samples and neurons: moved, added, removed, relabelled. Each gives the new run and the new data at once.
 // @ts-check
+/** @import { Application } from "./app.js" */
+/** @import { ChangeOptions, Data, Editing, Selection } from "./model.d.ts" */
 
-/** The natural logarithm of a scale in decimals of any exponent. */
+/** The natural logarithm of a scale in decimals of any exponent. @param {string} text */
 export function logOfScale(text) {
   const [mantissa, exponent] = text.toLowerCase().split("e");
   return Math.log(Number(mantissa)) + Number(exponent ?? 0) * Math.LN10;
 }
 
-/** A decimal of any exponent from its base-10 logarithm. */
+/** A decimal of any exponent from its base-10 logarithm. @param {number} log10 */
 export function scaleText(log10) {
   const whole = Math.floor(log10 + 1e-9), mantissa = Number((10 ** (log10 - whole)).toPrecision(2));
   if (mantissa >= 10) return `1e${whole + 1}`;
   return whole === 0 ? String(mantissa) : `${mantissa}e${whole}`;
 }
 
-const tidy = (value) => Number(value.toPrecision(6));
+const tidy = (/** @type {number} */ value) => Number(value.toPrecision(6));
 
+/** @implements {Editing} */
 export class Edits {
-  /** @param {any} app */
+  /** @param {Application} app */
   constructor(app) { this.app = app; }
 
-  get data() { return this.app.localData; }
+  /** What is changed: samples and neurons are edited once they are there. @returns {Data} */
+  get data() {
+    if (!this.app.localData) throw new Error("the data have not come yet");
+    return this.app.localData;
+  }
 
-  /** New samples; from now on the data are given, not registered. */
+  /** New samples; from now on the data are given, not registered. @param {number[][]} X @param {number[]} y @param {ChangeOptions} options */
   setSamples(X, y, options = {}) {
     const { run } = this.app.state;
     const name = run.X === null ? `${run.name.split(":")[0]}, edited` : run.name;
     const isBinary = y.every((label) => Math.abs(label) === 1);
-    const changes = { name, X, y, bias: false, ...(!isBinary && run.loss !== "square" && run.loss !== "softmax" ? { loss: "square" } : {}) };
-    this.app.change(changes, { ...options, data: { ...this.data, X, y } });
+    const loss = isBinary || run.loss === "softmax" ? run.loss : "square";
+    this.app.change({ name, X, y, bias: false, loss }, { ...options, data: { ...this.data, X, y } });
   }
 
+  /** @param {number} k @param {number[]} x @param {ChangeOptions} [options] */
   moveSample(k, x, options) {
     const X = this.data.X.map((row, i) => (i === k ? x.map(tidy) : row));
     if (X[k].every((value) => value === 0) || X.some((row, i) => i !== k && row.every((value, c) => value === X[k][c]))) return;
     this.setSamples(X, this.data.y, options);
   }
 
+  /** @param {number} k @param {number} label @param {ChangeOptions} [options] */
   relabel(k, label, options) { this.setSamples(this.data.X, this.data.y.map((old, i) => (i === k ? tidy(label) : old)), options); }
-  /** The other label; of several classes the next one. */
+  /** The other label; of several classes the next one. @param {number} k */
   flip(k) { const { y, classes } = this.data; this.relabel(k, classes ? (y[k] + 1) % classes.length : -y[k]); }
 
+  /** @param {number[]} x @param {number} label */
   addSample(x, label) {
     const { X, y } = this.data;
     if (X.length >= 500) return;
@@ -48,10 +58,40 @@ export class Edits {
     this.app.select({ sample: X.length });
   }
 
+  /** @param {number} k */
   removeSample(k) {
     if (this.data.X.length <= 1) { this.app.say("One sample must stay.", true); return; }
     this.app.select({});
     this.setSamples(this.data.X.filter((_, i) => i !== k), this.data.y.filter((_, i) => i !== k));
+  }
+
+  /** Take samples out of the training and show the loss on them; of each class, and of numbers, one stays. @param {number[]} which */
+  holdOut(which) {
+    const { X, y } = this.data, { held, run } = this.app.state, isClass = run.loss !== "square";
+    /** @type {Set<number>} */
+    const out = new Set();
+    for (const k of which) if (y.some((label, i) => i !== k && !out.has(i) && (!isClass || label === y[k]))) out.add(k);
+    if (!out.size) { this.app.say(`One sample${isClass ? " of each class" : ""} must stay.`, true); return; }
+    this.app.select({});
+    const [heldX, heldY] = [X.filter((_, k) => out.has(k)), y.filter((_, k) => out.has(k))];
+    this.setSamples(X.filter((_, k) => !out.has(k)), y.filter((_, k) => !out.has(k)), { held: { X: [...(held?.X ?? []), ...heldX], y: [...(held?.y ?? []), ...heldY] } });
+  }
+
+  /** Train on what was held out too. */
+  trainOnAll() {
+    const { X, y } = this.data, { held } = this.app.state;
+    if (held) this.setSamples([...X, ...held.X], [...y, ...held.y], { held: null });
+  }
+
+  /** Normal noise: on labels that are numbers, else on the samples. @param {number} share its standard deviation over the typical size of what it is added to */
+  addNoise(share) {
+    const { X, y } = this.data, { run } = this.app.state;
+    const typical = (/** @type {number[]} */ values) => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length) || 1;
+    const noise = (/** @type {number} */ size) => share * size * Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
+    if (run.loss === "square" && y.some((label) => Math.abs(label) !== 1)) { this.setSamples(X, y.map((label) => tidy(label + noise(typical(y))))); return; }
+    const isConstant = X[0].map((value, i) => X.length > 1 && X.every((row) => row[i] === value)); // a bias stays one
+    const size = typical(X.map((row) => Math.hypot(...row.filter((_, i) => !isConstant[i]))));
+    this.setSamples(X.map((row) => row.map((value, i) => (isConstant[i] ? value : tidy(value + noise(size / Math.sqrt(row.length)))))), y);
   }
 
   /** The neurons as rows (w, a), each to be multiplied by the scale. */
@@ -70,12 +110,14 @@ export class Edits {
     return true;
   }
 
+  /** @param {number[][]} rows @param {ChangeOptions} options */
   setNeurons(rows, options = {}) {
     const { run } = this.app.state;
     const data = { ...this.data, w: rows.map((row) => row.slice(0, -1)), a: rows.map((row) => row[row.length - 1]), logScale: logOfScale(run.scale) };
     this.app.change({ neurons: rows, width: rows.length }, { ...options, data });
   }
 
+  /** @param {number} j @param {number[]} w @param {number} a @param {ChangeOptions} [options] */
   moveNeuron(j, w, a, options) { this.setNeurons(this.neuronRows().map((row, i) => (i === j ? [...w, a].map(tidy) : row)), options); }
 
   addNeuron() {
@@ -88,6 +130,7 @@ export class Edits {
     this.app.select({ neuron: rows.length });
   }
 
+  /** @param {number} j */
   removeNeuron(j) {
     if (!this.canEditNeurons()) return;
     const rows = this.neuronRows();
@@ -96,8 +139,9 @@ export class Edits {
     this.setNeurons(rows.filter((_, i) => i !== j));
   }
 
+  /** @param {Selection} selection */
   remove({ sample, neuron }) {
-    if (sample !== null && sample !== undefined) this.removeSample(sample);
-    else if (neuron !== null && neuron !== undefined) this.removeNeuron(neuron);
+    if (sample !== null) this.removeSample(sample);
+    else if (neuron !== null) this.removeNeuron(neuron);
   }
 }

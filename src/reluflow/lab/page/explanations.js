@@ -2,6 +2,7 @@
 // @ts-check
 import { element } from "./dom.js";
 
+/** @type {Record<string, string>} */
 export const EXPLANATIONS = {
   alignment: "Neurons turn while their outputs are below 1 % of the labels, too small to matter: the forces stay those of the start.",
   growth: "Aligned neurons grow until the largest output is half the label scale.",
@@ -20,7 +21,7 @@ export const EXPLANATIONS = {
   undecided: "Certifying the end of the run failed; the sentence beside it says how. The run itself is as shown.",
 };
 
-/** A word that opens its explanation. */
+/** A word that opens its explanation. @param {string} key @param {string} words */
 export function explained(key, words = key) {
   const text = EXPLANATIONS[key];
   return text ? element("details", { class: "word" }, element("summary", {}, words), element("p", {}, text)) : words;

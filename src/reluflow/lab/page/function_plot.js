@@ -3,39 +3,48 @@
 import { CanvasSurface } from "./surface.js";
 import { planeOf, project } from "./planes.js";
 import { shown } from "./dom.js";
+import { Picture } from "./picture.js";
+/** @import { Doubles } from "./answers.d.ts" */
+/** @import { Surface } from "./drawing.d.ts" */
+/** @import { PaintedModel, Point } from "./model.d.ts" */
+/** @import { ChosenPlane } from "./planes.js" */
+/** @import { Run } from "./run.js" */
+/** @import { Palette } from "./surface.js" */
 
 const LINE_POINTS = 161, SIDE = 41, PAD = 50, TITLE = 26;
 
-/** Whether the data lie on a line: d = 1, or d = 2 with a constant last coordinate. */
+/** Whether the data lie on a line: d = 1, or d = 2 with a constant last coordinate. @param {number[][]} X @returns {{constant: number | null} | null} */
 export function lineOf(X) {
   const d = X[0].length;
   if (d === 1) return { constant: null };
   return d === 2 && X.every((x) => x[1] === X[0][1]) ? { constant: X[0][1] } : null;
 }
 
-export class FunctionPlot {
+export class FunctionPlot extends Picture {
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
+    super();
     this.canvas = canvas;
     this.surface = new CanvasSurface(canvas);
     this.tile = document.createElement("canvas");
     /** Set while one drags. @type {{range: number[], heights: number[]} | null} */
     this.held = null;
     // filled by `show`
-    /** @type {any} */ this.model = null;
-    /** @type {any} */ this.plane = null;
+    /** @type {ChosenPlane} */ this.plane = { basis: [], words: "", isWhole: false };
     /** @type {{constant: number | null} | null} */ this.line = null;
-    /** @type {{data: Float64Array, shape: number[]}} */ this.points = { data: new Float64Array(0), shape: [0, 1] };
+    /** The outputs at the end of the run, at each of `points`. @type {Float32Array | null} */ this.atEnd = null;
+    /** @type {Doubles} */ this.points = { data: new Float64Array(0), shape: [0, 1] };
     /** @type {number[]} */ this.range = [0, 1];
     /** @type {number[]} */ this.heights = [0, 1];
-    /** @type {number[][]} */ this.places = [];
+    /** @type {Point[]} */ this.places = [];
     this.reach = this.limit = 1;
     /** Where the picture of the plane lies; set as it is drawn. */
     this.square = { side: 1, left: 0, top: 0 };
   }
 
+  /** @param {PaintedModel} model */
   show(model) {
-    this.model = model;
+    super.show(model);
     const { X, y } = model.data;
     this.line = lineOf(X);
     if (this.line) {
@@ -78,8 +87,11 @@ export class FunctionPlot {
     return Math.max(1e-300, Math.min(largest * 1.5 || 1, values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)) || 1);
   }
 
+  /** @param {number} value */
   x(value) { return PAD + ((value - this.range[0]) / (this.range[1] - this.range[0])) * (this.surface.width - PAD - 10); }
+  /** @param {number} value */
   y(value) { return TITLE + (1 - (value - this.heights[0]) / (this.heights[1] - this.heights[0])) * (this.surface.height - TITLE - 26); }
+  /** @param {number} px @param {number} py */
   valueAt(px, py) {
     return [
       this.range[0] + ((px - PAD) / (this.surface.width - PAD - 10)) * (this.range[1] - this.range[0]),
@@ -87,7 +99,8 @@ export class FunctionPlot {
     ];
   }
 
-  draw(position, /** @type {number | null} */ ghostPosition = null, surface = this.surface) {
+  /** @param {number} position @param {number | null} ghostPosition @param {Surface} surface */
+  draw(position, ghostPosition = null, surface = this.surface) {
     if (surface === this.surface) this.surface.resize();
     const colors = this.model.palette;
     surface.clear(colors.paper);
@@ -95,12 +108,13 @@ export class FunctionPlot {
     else this.drawPlane(surface, position, colors);
   }
 
+  /** @param {Surface} surface @param {number} position @param {number | null} ghostPosition @param {Palette} colors */
   drawLine(surface, position, ghostPosition, colors) {
     const { run, ghost, data, selection } = this.model;
     surface.path([[PAD, this.y(0)], [surface.width - 10, this.y(0)]], { stroke: colors.line });
-    const curve = (one, where) => {
+    const curve = (/** @type {Run} */ one, /** @type {number} */ where) => {
       const values = one.outputsAt(where, this.points), d = this.points.shape[1];
-      return Array.from(values, (value, k) => /** @type {[number, number]} */ (value > this.heights[1] || value < this.heights[0] ? [NaN, NaN] : [this.x(this.points.data[k * d]), this.y(value)]));
+      return Array.from(values, (value, k) => (value > this.heights[1] || value < this.heights[0] ? [NaN, NaN] : [this.x(this.points.data[k * d]), this.y(value)]));
     };
     if (ghost && ghostPosition !== null) surface.path(curve(ghost, ghostPosition), { stroke: colors.quiet, width: 2, dash: [6, 4] });
     if (run && run.K > 1) {
@@ -109,9 +123,10 @@ export class FunctionPlot {
     } else if (run) surface.path(curve(run, position), { stroke: colors.accent, width: 3 });
     data.X.forEach((x, k) => {
       const [px, py] = [this.x(x[0]), this.y(data.y[k])];
-      if (selection?.sample === k) surface.circle(px, py, 11, { stroke: colors.ink, width: 2 });
+      if (selection.sample === k) surface.circle(px, py, 11, { stroke: colors.ink, width: 2 });
       surface.circle(px, py, 5.5, { fill: colors.ink, stroke: colors.paper, width: 1.5 });
     });
+    this.model.held?.X.forEach((x, k) => surface.circle(this.x(x[0]), this.y(this.model.held?.y[k] ?? 0), 5, { fill: colors.paper, stroke: colors.accent, width: 2 }));
     surface.text(PAD - 5, this.y(0), "0", { color: colors.quiet, size: 11, align: "right" });
     const ends = [0.06, 0.94].map((share) => this.heights[0] + share * (this.heights[1] - this.heights[0]));
     for (const value of ends) if (Math.abs(this.y(value) - this.y(0)) > 12) surface.text(PAD - 5, this.y(value), shown(value, 2), { color: colors.quiet, size: 11, align: "right" });
@@ -120,6 +135,7 @@ export class FunctionPlot {
     for (const value of [this.range[0], this.range[1]]) surface.text(this.x(value), surface.height - 10, shown(value, 3), { color: colors.quiet, size: 11, align: value === this.range[0] ? "left" : "right" });
   }
 
+  /** @param {Surface} surface @param {number} position @param {Palette} colors */
   drawPlane(surface, position, colors) {
     const { run } = this.model;
     const side = Math.min(surface.width - 16, surface.height - 30), left = (surface.width - side) / 2, top = 20;
@@ -131,7 +147,7 @@ export class FunctionPlot {
     this.drawFrame(surface, colors);
   }
 
-  /** The value of h as a shade between two colours. */
+  /** The value of h as a shade between two colours. @param {Surface} surface @param {Run} run @param {number} position @param {Palette} colors */
   drawValues(surface, run, position, colors) {
       const { side, left, top } = this.square;
       const values = this.atEnd && position === run.T - 1 ? this.atEnd : run.outputsAt(position, this.points);
@@ -149,7 +165,7 @@ export class FunctionPlot {
       surface.image(this.tile, left, top, side, side);
   }
 
-  /** Which class wins where, the stronger the colour the farther it leads. */
+  /** Which class wins where, the stronger the colour the farther it leads. @param {Surface} surface @param {Run} run @param {number} position @param {Palette} colors */
   drawRegions(surface, run, position, colors) {
     const { side, left, top } = this.square, values = run.classOutputsAt(position, this.points);
     this.tile.width = this.tile.height = SIDE;
@@ -165,42 +181,51 @@ export class FunctionPlot {
     surface.image(this.tile, left, top, side, side);
   }
 
+  /** @param {Surface} surface @param {Palette} colors */
   drawFrame(surface, colors) {
     const { data, selection } = this.model, { side, left, top } = this.square;
     surface.rect(left, top, side, side, { stroke: colors.line });
     this.places.forEach((_, k) => {
       const [px, py] = this.placePoint(k);
       const isPlus = data.y[k] > 0, isZero = data.y[k] === 0, r = 5;
-      if (selection?.sample === k) surface.circle(px, py, 10, { stroke: colors.ink, width: 2 });
+      if (selection.sample === k) surface.circle(px, py, 10, { stroke: colors.ink, width: 2 });
       if (data.classes) surface.circle(px, py, r, { fill: colors.classes[data.y[k]], stroke: colors.ink, width: 1.8 });
       else if (isPlus) surface.circle(px, py, r, { fill: colors.ink, stroke: colors.paper, width: 1.5 });
       else if (isZero) surface.circle(px, py, r, { fill: colors.paper, stroke: colors.ink, width: 1.8 });
       else surface.path([[px - r, py - r], [px + r, py - r], [px + r, py + r], [px - r, py + r]], { fill: colors.paper, stroke: colors.ink, width: 1.8, close: true });
     });
+    const { held } = this.model;
+    held?.X.forEach((x, k) => {
+      const [a, b] = project(this.plane.basis, x), color = data.classes ? colors.classes[held.y[k]] : held.y[k] > 0 ? colors.positive : colors.negative;
+      const [px, py] = [left + (side * (a / this.reach + 1)) / 2, top + (side * (1 - b / this.reach)) / 2];
+      surface.circle(px, py, 6, { stroke: colors.paper, width: 4 });
+      surface.circle(px, py, 6, { fill: colors.paper, stroke: color, width: 2.5 });
+    });
     if (data.classes) surface.text(8, 10, "the class with the largest output", { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
     else surface.text(8, 10, `h over ${this.plane.isWhole ? "the plane" : "the chosen plane"}: ● y > 0, ☐ y < 0${data.y.includes(0) ? ", ○ y = 0" : ""}`, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
   }
 
+  /** @param {number} k @returns {Point} */
   placePoint(k) {
     const { side, left, top } = this.square, [a, b] = this.places[k];
     return [left + (side * (a / this.reach + 1)) / 2, top + (side * (1 - b / this.reach)) / 2];
   }
 
-  /** The sample under a point, or null. */
+  /** The sample under a point, or null. @param {number} px @param {number} py */
   pick(px, py) {
     /** @type {{sample: number} | null} */
     let best = null;
     let distance = 14;
-    this.model.data.X.forEach((x, k) => {
+    for (const [k, x] of this.model.data.X.entries()) {
       const [a, b] = this.line ? [this.x(x[0]), this.y(this.model.data.y[k])] : this.placePoint(k);
       const gap = Math.hypot(a - px, b - py);
       if (gap < distance) { best = { sample: k }; distance = gap; }
-    });
+    }
     return best;
   }
 }
 
-/** The class with the largest output at a point, and by how much it leads the next. */
+/** The class with the largest output at a point, and by how much it leads the next. @param {Float32Array} values @param {number} at @param {number} K */
 function lead(values, at, K) {
   let first = 0, second = -Infinity;
   for (let c = 1; c < K; c++) {
@@ -210,6 +235,7 @@ function lead(values, at, K) {
   return { first, by: values[at * K + first] - second };
 }
 
+/** @param {string} color */
 function rgb(color) {
   const match = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(color);
   return match ? match.slice(1).map((pair) => parseInt(pair, 16)) : [128, 128, 128];

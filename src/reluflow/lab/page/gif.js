@@ -55,10 +55,12 @@ export class Palette {
 /** @param {Uint8Array} pixels @returns {number[]} the blocks of one image */
 export function lzwBlocks(pixels) {
   const CLEAR = 256, END = 257;
+  /** @type {number[]} */
   const bytes = [];
   let buffer = 0, bits = 0, size = 9, next = 258;
+  /** @type {Map<number, number>} */
   let table = new Map();
-  const put = (code) => {
+  const put = (/** @type {number} */ code) => {
     buffer |= code << bits;
     bits += size;
     while (bits >= 8) { bytes.push(buffer & 255); buffer >>>= 8; bits -= 8; }
@@ -97,7 +99,7 @@ export function lzwBlocks(pixels) {
  * @param {(share: number) => void} onProgress
  */
 export async function animatedGif(frame, count, delay, onProgress) {
-  const word = (n) => [n & 255, (n >> 8) & 255];
+  const word = (/** @type {number} */ n) => [n & 255, (n >> 8) & 255];
   const first = frame(0), { width, height } = first;
   const palette = new Palette([first, frame(count >> 1), frame(count - 1)]);
   const parts = [new Uint8Array([...new TextEncoder().encode("GIF89a"), ...word(width), ...word(height), 0xf7, 0, 0]), palette.bytes(),

@@ -15,6 +15,7 @@ export const HELP = {
   lr: "The step of gradient descent.",
   iterations: "How many steps of gradient descent.",
   layers: "What is drawn in the circle.",
+  plane: "Of more than two inputs a plane is shown: the directions in which the samples spread most, or those of two samples or extremal vectors; of three inputs also the sphere.",
   adding: "With a class chosen, a click on an empty place of the circle adds a sample of it.",
 };
 

@@ -1,10 +1,12 @@
 // Undo and redo: the states one came from, and those one went back from.
 // @ts-check
 
+/** @import { Application } from "./app.js" */
+
 const MOST = 100;
 
 export class History {
-  /** @param {any} app @param {() => void} onChange */
+  /** @param {Application} app @param {() => void} onChange */
   constructor(app, onChange) {
     this.app = app;
     this.onChange = onChange;
@@ -16,8 +18,8 @@ export class History {
     this.first = "";
   }
 
-  /** What is undone: the run and the second run, not where one looks. */
-  get now() { const { run, ghost } = this.app.state; return JSON.stringify({ run, ghost }); }
+  /** What is undone: the run, the second run and what is held out, not where one looks. */
+  get now() { const { run, ghost, held } = this.app.state; return JSON.stringify({ run, ghost, held }); }
 
   /** Called after every change that is not in the middle of a drag. */
   note() {

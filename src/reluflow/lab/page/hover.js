@@ -2,26 +2,30 @@
 // @ts-check
 import { project } from "./planes.js";
 import { shown, vectorText } from "./dom.js";
+/** @import { Data, Extremal, Found, ShownNeurons } from "./model.d.ts" */
+/** @import { Viewer } from "./viewer.js" */
 
 const KIND_WORDS = { maximum: "attracts neurons with a > 0", minimum: "attracts neurons with a < 0", saddle: "attracts from some sides only" };
 const TURN = 2 * Math.PI;
 
-/** @param {any} viewer @param {number} px @param {number} py @returns {string} */
+/** @param {Viewer} viewer @param {number} px @param {number} py @returns {string} */
 export function nameAt(viewer, px, py) {
   const { plane, model } = viewer, state = viewer.displayed();
-  const found = plane.pick(px, py, state);
-  if (found?.sample !== undefined) return sampleName(model.data, found.sample);
+  /** @type {Found & {arrow?: number} | null} */
+  const found = viewer.isSphere ? viewer.sphere.pick(px, py, state) : plane.pick(px, py, state);
+  if (found?.sample !== undefined) return sampleName(model.data, found.sample, !viewer.isSphere);
   if (found?.neuron !== undefined) return neuronName(state, found.neuron);
+  if (viewer.isSphere) return found?.arrow !== undefined ? arrowName(model.extremal[found.arrow], found.arrow) : "";
   const [x, y] = [px - plane.center[0], plane.center[1] - py], distance = Math.hypot(x, y), angle = (Math.atan2(y, x) + TURN) % TURN;
   for (const [index, one] of model.extremal.entries()) {
-    const [u, v] = project(plane.plane.basis, one.direction || [Math.cos(one.angle), Math.sin(one.angle)]);
+    const [u, v] = project(plane.plane.basis, one.direction);
     const along = x * u + y * v, across = Math.abs(x * v - y * u);
-    if (along > 0 && along < plane.radius + 34 && across < (along > plane.radius + 14 ? 12 : 3.5)) return `Arrow ${index + 1}, an extremal vector: a ${one.kind} of G with |D| = ${shown(one.norm)}; it ${KIND_WORDS[one.kind]}.`;
+    if (along > 0 && along < plane.radius + 34 && across < (along > plane.radius + 14 ? 12 : 3.5)) return arrowName(one, index);
   }
   if (!model.geometry) return "";
   if (distance > plane.radius + 2 && distance < plane.radius + 17) {
     const sign = distance < plane.radius + 9.5 ? 1 : -1;
-    const segment = model.geometry.basins[sign].find((/** @type {any} */ one) => (angle - one.start + 2 * TURN) % TURN < one.end - one.start);
+    const segment = model.geometry.basins[sign].find((one) => (angle - one.start + 2 * TURN) % TURN < one.end - one.start);
     const target = segment?.target;
     return `A small neuron with a ${sign > 0 ? ">" : "<"} 0 starting in this direction ${target === "dead" ? "stops responding to every sample" : !target || target === "open" ? "has an end that is not decided here" : `turns to arrow ${target.index + 1}`}.`;
   }
@@ -32,12 +36,17 @@ export function nameAt(viewer, px, py) {
   return "";
 }
 
-/** @param {any} data @param {number} k */
-function sampleName(data, k) {
-  return `Sample ${k + 1}: x = ${vectorText(data.X[k])}, ${data.classes ? `class ${data.classes[data.y[k]]}` : `y = ${shown(data.y[k])}`}. Drag it.`;
+/** @param {Extremal} one @param {number} index */
+function arrowName(one, index) {
+  return `Arrow ${index + 1}, an extremal vector: a ${one.kind} of G with |D| = ${shown(one.norm)}; it ${KIND_WORDS[one.kind]}.`;
 }
 
-/** @param {any} state @param {number} j */
+/** @param {Data} data @param {number} k @param {boolean} canDrag */
+export function sampleName(data, k, canDrag) {
+  return `Sample ${k + 1}: x = ${vectorText(data.X[k])}, ${data.classes ? `class ${data.classes[data.y[k]]}` : `y = ${shown(data.y[k])}`}.${canDrag ? " Drag it." : ""}`;
+}
+
+/** @param {ShownNeurons} state @param {number} j */
 function neuronName(state, j) {
   const log = state.logW[j] / Math.LN10, size = Math.abs(log) < 250 ? shown(10 ** log, 3) : `10^${shown(log, 5)}`;
   return `Neuron ${j + 1}${state.isDead?.(j) ? ", dead: it responds to no sample and never changes again" : ""}: |w| = ${size}${state.classOf ? "" : `, a ${state.signs[j] > 0 ? ">" : "<"} 0`}. Click to read why it goes where it goes.`;

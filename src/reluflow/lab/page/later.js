@@ -19,14 +19,14 @@ export class Later {
     this.longest = 0;
   }
 
-  /** Do a work in pieces, where it yields; it takes the place of an older one of the same name. */
+  /** Do a work in pieces, where it yields; it takes the place of an older one of the same name. @param {string} name @param {Iterator<void>} work */
   do(name, work) {
     this.works.delete(name);
     this.works.set(name, work);
     this.wait();
   }
 
-  /** Forget works: they were done at once. */
+  /** Forget works: they were done at once. @param {...string} names */
   forget(...names) { for (const name of names) this.works.delete(name); }
 
   wait() {

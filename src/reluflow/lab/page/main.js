@@ -6,7 +6,8 @@ import { Dragging } from "./drag.js";
 import { Editor } from "./editor.js";
 import { Edits } from "./edits.js";
 import { History } from "./history.js";
-import { element, put, write } from "./dom.js";
+import { element, put, shown, write } from "./dom.js";
+import { heldLoss } from "./held.js";
 import { planarGeometry } from "./planar.js";
 import { PlaneChoice } from "./plane_choice.js";
 import { Findings } from "./findings.js";
@@ -14,10 +15,13 @@ import { decodeState } from "./state.js";
 import { TakeAway } from "./take.js";
 import { Tour } from "./tour.js";
 import { Viewer } from "./viewer.js";
+/** @import { Found } from "./model.d.ts" */
 
-const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const find = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const findButton = (/** @type {string} */ id) => /** @type {HTMLButtonElement} */ (document.getElementById(id));
 const status = find("status");
 
+/** @param {string} words @param {boolean} isError */
 function say(words, isError = false) {
   write(status, words);
   status.classList.toggle("is-error", isError);
@@ -27,9 +31,9 @@ function say(words, isError = false) {
 const viewer = new Viewer(find("viewer"), {
   onScrub: (at) => {
     app.scrubbed(at);
-    if (says.current === "end" && app.model().isDescentBeside) says.show(); // it names the gates that differ at this time
+    if (findings.current === "end" && app.isDescentBeside) findings.show(); // it names the gates that differ at this time
   },
-  onAxis: (axis) => app.setView({ axis, at: viewer.model?.run ? viewer.model.run.placeOfPosition(viewer.position, axis) : 1 }),
+  onAxis: (axis) => app.setView({ axis, at: viewer.given?.run?.placeOfPosition(viewer.position, axis) ?? 1 }),
   onLossAxis: (loss) => app.setView({ loss }),
 });
 const app = new Application({ viewer, say, onChange: (what) => changed(what) });
@@ -42,9 +46,9 @@ const tour = new Tour(find("tour"), app);
 const planes = new PlaneChoice(find("plane-choice"), app);
 new Dragging(app, viewer, edits);
 const history = new History(app, () => {
-  put(find("undo"), "disabled", !history.past.length);
-  put(find("redo"), "disabled", !history.future.length);
-  put(find("reset"), "disabled", history.first === history.present);
+  put(findButton("undo"), "disabled", !history.past.length);
+  put(findButton("redo"), "disabled", !history.future.length);
+  put(findButton("reset"), "disabled", history.first === history.present);
 });
 for (const name of /** @type {const} */ (["undo", "redo", "reset"])) find(name).addEventListener("click", () => history[name]());
 find("present").addEventListener("click", () => present());
@@ -56,8 +60,9 @@ function present() {
 }
 
 let lastNumbers = 0;
+/** What each change needs to be written anew. @type {Record<string, () => void>} */
 const NEEDED = {
-  menus: () => { controls.build(); tour.show(); },
+  menus: () => { if (app.menus) controls.build(app.menus.datasets, app.menus.schemes); tour.show(); },
   state: () => { controls.show(); editor.show(); findings.show(); tour.show(); planes.show(); },
   data: () => { controls.show(); editor.show(); findings.show(); planes.show(); },
   drag: () => { // the numbers beside the picture may lag behind it a little
@@ -70,6 +75,7 @@ const NEEDED = {
   geometry: () => { findings.show(); planes.show(); },
   view: () => { if (findings.current === "take") findings.show(); planes.show(); },
 };
+/** @param {string} what */
 function changed(what) {
   if (app.isStarted && !app.isDragging && (what === "state" || what === "data")) history.note();
   (NEEDED[what] ?? (() => (app.isDragging ? sayLater() : findings.show())))();
@@ -110,28 +116,45 @@ window.addEventListener("hashchange", () => {
   try { app.set(decodeState(location.hash)); } catch (error) { say(`The link was not taken: ${/** @type {Error} */ (error).message}`, true); }
 });
 
+/** @template T @param {T} value @returns {T} */
 const copy = (value) => JSON.parse(JSON.stringify(value));
 Object.defineProperty(window, "reluflow", {
   value: Object.freeze({
     state: () => copy(app.state),
-    set: (state) => app.set(copy(state)),
+    set: (/** @type {unknown} */ state) => app.set(copy(state)),
     settled: () => app.settled(),
     // for tests and benchmarks
     geometry: () => (app.geometry ? copy({ extremal: app.geometry.extremal, forecast: app.forecast, arcs: app.geometry.arcs.length }) : null),
-    planar: (X, forces, leak) => copy(planarGeometry(X, forces, leak).extremal),
+    planar: (/** @type {number[][]} */ X, /** @type {number[]} */ forces, /** @type {number} */ leak) => copy(planarGeometry(X, forces, leak).extremal),
     marks: () => ({ ...app.marks }),
     timing: () => [...viewer.timing],
     answers: () => app.numAnswers,
     run: () => (app.run ? copy(app.run.header) : null),
-    extremal: () => copy(app.model().extremal),
-    plane: () => ({ center: viewer.plane.center, samples: app.localData.X.map((_, k) => viewer.plane.samplePoint(k)), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
+    extremal: () => copy(app.extremal()),
+    plane: () => ({ center: viewer.plane.center, samples: viewer.model.data.X.map((_, k) => viewer.plane.samplePoint(k)), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
     paint: (/** @type {number} */ place) => { viewer.pause(); viewer.scrub(place, true); viewer.paint(); },
+    select: (/** @type {Found} */ found) => app.select(found),
+    nearSide: (/** @type {"sample" | "neuron"} */ kind) => {
+      const { units, m } = viewer.displayed(), samples = viewer.model.data.X.map((x) => x.map((value) => value / Math.hypot(...x)));
+      const all = kind === "sample" ? samples : Array.from({ length: m }, (_, j) => Array.from(units.subarray(3 * j, 3 * j + 3)));
+      return all.map((unit) => viewer.sphere.place(unit)).filter(([, , depth]) => depth > 0);
+    },
+    held: (/** @type {number} */ place) => {
+      const { run, held } = viewer.model;
+      if (!run || !held) return null;
+      viewer.pause();
+      viewer.scrub(place, true);
+      viewer.position = Math.round(viewer.position); // at a kept state, where the outputs are those of the network
+      viewer.paint();
+      const loss = heldLoss(run, viewer.position, held);
+      return { t: run.timeAt(viewer.position).t, loss, shown: shown(loss, 4) };
+    },
     redrawPlane: () => app.refresh(),
     drop: () => app.connection?.socket?.close(),
-    data: () => copy({ X: app.localData.X, y: app.localData.y, w: app.localData.w }),
+    data: () => copy({ X: viewer.model.data.X, y: viewer.model.data.y, w: viewer.model.data.w }),
     dead: () => { const state = viewer.displayed(); return Array.from({ length: state.m }, (_, j) => j).filter((j) => state.isDead?.(j)); },
     differingGates: () => copy(viewer.differingGates()),
-    ghostCurve: () => viewer.tracks.curveOf(app.ghost).map(([time, x]) => [time, Number.isFinite(x)]),
+    ghostCurve: () => (app.run && app.ghost ? viewer.tracks.curveOf(app.run, app.ghost).map(([time, x]) => [time, Number.isFinite(x)]) : []),
     functionTop: () => [viewer.function.y(viewer.function.heights[1]), viewer.function.y(viewer.function.heights[0])],
   }),
 });

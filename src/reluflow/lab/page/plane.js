@@ -3,34 +3,40 @@
 import { planeOf, project } from "./planes.js";
 import { CanvasSurface } from "./surface.js";
 import { shown } from "./dom.js";
+import { Picture } from "./picture.js";
+/** @import { Surface } from "./drawing.d.ts" */
+/** @import { Arc, Found, Gate, PaintedModel, PlanarGeometry, Point, ShownNeurons } from "./model.d.ts" */
+/** @import { ChosenPlane } from "./planes.js" */
+/** @import { Run } from "./run.js" */
+/** @import { Palette } from "./surface.js" */
 
 const NAMED = 0.9; // share of the radius up to which a size is written: beyond, its words would lie on the rings
 const MANY = 24; // samples beyond which walls are ticks on the circle and samples have no stem and no words
 const INNER = 0.14; // share of the radius at which the smallest neuron is drawn
-const GLYPHS = { maximum: "▲", minimum: "▼", saddle: "◆" };
+export const GLYPHS = { maximum: "▲", minimum: "▼", saddle: "◆" };
 
 /** What may be hidden. */
 export const LAYERS = { cones: "cones", walls: "walls", rings: "rings", arrows: "arrows", samples: "samples", sizes: "circles of size", neurons: "neurons" };
 
-export class Plane {
+export class Plane extends Picture {
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
+    super();
     this.canvas = canvas;
     this.surface = new CanvasSurface(canvas);
     this.hasStill = false;
     /** Set while one drags, so that the picture keeps its size. @type {number | null} */
     this.heldReach = null;
     // filled by `show` and `layout`
-    /** @type {any} */ this.model = null;
-    /** @type {any} */ this.plane = null;
-    /** @type {number[][]} */ this.places = [];
-    /** @type {number[]} */ this.center = [0, 0];
+    /** @type {ChosenPlane} */ this.plane = { basis: [], words: "", isWhole: false };
+    /** @type {Point[]} */ this.places = [];
+    /** @type {Point} */ this.center = [0, 0];
     this.reach = this.radius = 1;
   }
 
-  /** What is drawn: data, geometry, run, ghost and where one looks; call `draw` afterwards. */
+  /** What is drawn: data, geometry, run, ghost and where one looks; call `draw` afterwards. @param {PaintedModel} model */
   show(model) {
-    this.model = model;
+    super.show(model);
     this.hasStill = false;
     const { X } = model.data;
     this.plane = planeOf(model.view.plane, X, model.extremal);
@@ -46,17 +52,19 @@ export class Plane {
     this.radius = Math.max(1, 0.5 * Math.min(width, height) - 34); // a page within another has no size until it is in sight
   }
 
+  /** @param {number} k @returns {Point} */
   samplePoint(k) {
     const [x, y] = this.places[k], factor = (0.94 * this.radius) / this.reach;
     return [this.center[0] + factor * x, this.center[1] - factor * y];
   }
 
-  /** From a point of the canvas to a sample in the plane. */
+  /** From a point of the canvas to a sample in the plane. @param {number} px @param {number} py @returns {Point} */
   sampleAt(px, py) {
     const factor = this.reach / (0.94 * this.radius);
     return [(px - this.center[0]) * factor, (this.center[1] - py) * factor];
   }
 
+  /** @param {number} logW */
   neuronRadius(logW) {
     const run = this.model.run;
     const [low, high] = run ? [run.lowW, run.highW] : this.startRange();
@@ -64,6 +72,7 @@ export class Plane {
     return this.radius * (INNER + (0.96 - INNER) * share);
   }
 
+  /** From which size to which neurons are drawn where there is no run yet. @returns {Point} */
   startRange() {
     const { w, logScale } = this.model.data;
     const logs = w.map((row) => Math.log(Math.hypot(...row)) + logScale).filter(Number.isFinite);
@@ -71,6 +80,7 @@ export class Plane {
     return [low - 0.2 * (high - low || 1), high + 2.5 * (high - low || 1)];
   }
 
+  /** @param {number} j @param {Pick<ShownNeurons, "d" | "units" | "logW">} state @returns {Point} */
   neuronPoint(j, state) {
     const { d } = state;
     const unit = Array.from(state.units.subarray(j * d, (j + 1) * d));
@@ -82,8 +92,9 @@ export class Plane {
   /**
    * The still part is drawn once and kept as an image; only neurons are drawn anew while one scrubs. Behind a pointer
    * it changes with every move, and keeping it would cost more than drawing it.
+   * @param {ShownNeurons} state @param {ShownNeurons | null} ghostState @param {Gate[]} gates
    */
-  draw(state, ghostState = null, gates = /** @type {{neuron: number, sample: number}[]} */ ([])) {
+  draw(state, ghostState = null, gates = []) {
     this.layout();
     const surface = this.surface;
     if (this.hasStill) surface.showImage();
@@ -97,6 +108,7 @@ export class Plane {
     this.drawMoving(surface, state, ghostState, gates);
   }
 
+  /** @param {Surface} surface @param {Palette} colors */
   drawStill(surface, colors) {
     surface.clear(colors.paper);
     const [cx, cy] = this.center, R = this.radius, { geometry } = this.model;
@@ -108,7 +120,7 @@ export class Plane {
         surface.arc(cx, cy, R, arc.start, arc.end, { fill: isDead ? colors.dead : colors.accent, alpha: isDead ? 0.2 : 0.03 + 0.13 * share, wedge: true });
         if (isDead) this.hatch(surface, arc, colors);
       }
-      if (!hides.has("rings")) this.drawBasins(surface, colors);
+      if (!hides.has("rings")) this.drawBasins(surface, colors, geometry);
     }
     surface.circle(cx, cy, R, { stroke: colors.line });
     if (!hides.has("sizes")) this.drawSizeCircles(surface, colors);
@@ -117,6 +129,7 @@ export class Plane {
     if (!hides.has("samples")) this.drawSamples(surface, colors);
   }
 
+  /** @param {Surface} surface @param {Arc} arc @param {Palette} colors */
   hatch(surface, arc, colors) {
     const [cx, cy] = this.center;
     for (let r = 0.12; r < 1; r += 0.055) surface.arc(cx, cy, r * this.radius, arc.start, arc.end, { stroke: colors.dead, alpha: 0.28 });
@@ -124,11 +137,11 @@ export class Plane {
     surface.text(cx + 0.8 * this.radius * Math.cos(middle), cy - 0.8 * this.radius * Math.sin(middle), "dead: no sample active", { color: colors.quiet, size: 12, align: "center", halo: colors.paper });
   }
 
-  /** Two rings: where neurons of a > 0 (inner) and of a < 0 (outer) turn to, coloured by the extremal vector. */
-  drawBasins(surface, colors) {
-    const [cx, cy] = this.center;
-    for (const [sign, radius] of [[1, this.radius + 6], [-1, this.radius + 13]]) {
-      for (const segment of this.model.geometry.basins[sign]) {
+  /** Two rings: where neurons of a > 0 (inner) and of a < 0 (outer) turn to, coloured by the extremal vector. @param {Surface} surface @param {Palette} colors @param {PlanarGeometry} geometry */
+  drawBasins(surface, colors, geometry) {
+    const [cx, cy] = this.center, { basins } = geometry;
+    for (const [segments, radius] of /** @type {const} */ ([[basins[1], this.radius + 6], [basins["-1"], this.radius + 13]])) {
+      for (const segment of segments) {
         const target = segment.target;
         const color = typeof target === "string" ? colors.dead : this.targetColor(target.index, colors);
         surface.arc(cx, cy, radius, segment.start, segment.end, { stroke: color, width: 5, alpha: target === "open" ? 0.35 : 0.95, dash: typeof target === "string" ? [3, 3] : [] });
@@ -136,8 +149,10 @@ export class Plane {
     }
   }
 
+  /** @param {number} index @param {Palette} colors */
   targetColor(index, colors) { return colors.targets[index % colors.targets.length]; }
 
+  /** @param {Surface} surface @param {Palette} colors */
   drawSizeCircles(surface, colors) {
     const run = this.model.run;
     if (!run) return;
@@ -159,7 +174,7 @@ export class Plane {
 
   /** The direction farthest from samples, extremal vectors and the words of the dead cone: there the sizes are written. */
   emptyDirection() {
-    const taken = [...this.places, ...this.model.extremal.map((found) => project(this.plane.basis, found.direction || [Math.cos(found.angle), Math.sin(found.angle)]))].map(([x, y]) => Math.atan2(y, x));
+    const taken = [...this.places, ...this.model.extremal.map((found) => project(this.plane.basis, found.direction))].map(([x, y]) => Math.atan2(y, x));
     if (this.model.leak === 0) for (const arc of this.model.geometry?.arcs ?? []) if (arc.numActive === 0) taken.push((arc.start + arc.end) / 2);
     let best = -Math.PI / 2, room = -1;
     for (let k = 0; k < 48; k++) {
@@ -169,23 +184,24 @@ export class Plane {
     return best;
   }
 
+  /** @param {Surface} surface @param {Palette} colors */
   drawBoundaries(surface, colors) {
     if (!this.plane.isWhole || this.model.data.X[0].length !== 2) return;
     const [cx, cy] = this.center, R = this.radius, many = this.model.data.X.length > MANY;
     this.model.data.X.forEach((x, k) => {
       const norm = Math.hypot(x[0], x[1]);
       const [ux, uy] = [-x[1] / norm, x[0] / norm];
-      const isChosen = this.model.selection?.sample === k;
+      const isChosen = this.model.selection.sample === k;
       const inner = many && !isChosen ? 0.94 : 0;
       for (const side of [-1, 1]) surface.path([[cx + side * inner * R * ux, cy - side * inner * R * uy], [cx + side * R * ux, cy - side * R * uy]], { stroke: isChosen ? colors.ink : colors.quiet, width: isChosen ? 2 : 0.9, alpha: isChosen ? 0.9 : 0.6 });
     });
   }
 
+  /** @param {Surface} surface @param {Palette} colors */
   drawExtremal(surface, colors) {
     const [cx, cy] = this.center, R = this.radius;
     this.model.extremal.forEach((found, index) => {
-      const direction = found.direction || [Math.cos(found.angle), Math.sin(found.angle)];
-      const [x, y] = project(this.plane.basis, direction);
+      const [x, y] = project(this.plane.basis, found.direction);
       const color = this.targetColor(index, colors);
       surface.path([[cx, cy], [cx + R * x, cy - R * y]], { stroke: color, width: found.kind === "saddle" ? 1.2 : 2.4, dash: found.kind === "saddle" ? [5, 4] : [], alpha: 0.9 });
       if (this.model.extremal.length <= 40) {
@@ -195,24 +211,25 @@ export class Plane {
     });
   }
 
+  /** @param {Surface} surface @param {Palette} colors */
   drawSamples(surface, colors) {
     const { y, classes } = this.model.data;
     const many = y.length > MANY;
     this.places.forEach((_, k) => {
       const [px, py] = this.samplePoint(k);
       const color = classes ? colors.classes[y[k]] : y[k] > 0 ? colors.positive : y[k] < 0 ? colors.negative : colors.dead;
-      const isChosen = this.model.selection?.sample === k;
+      const isChosen = this.model.selection.sample === k;
       if (!many) surface.path([this.center, [px, py]], { stroke: colors.ink, width: 1, alpha: 0.35 });
       const size = many ? 4.5 : 8;
       const box = [[px - size, py - size], [px + size, py - size], [px + size, py + size], [px - size, py + size]];
       if (isChosen) surface.circle(px, py, size + 7, { stroke: colors.ink, width: 2 });
       if (y[k] >= 0) surface.circle(px, py, size, { fill: color, stroke: colors.paper, width: 2 });
       else surface.path(box, { fill: color, stroke: colors.paper, width: 2, close: true });
-      if (!many) surface.text(px, py, classes ? String(y[k] + 1) : y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold" });
+      if (!many) surface.text(px, py, classes ? signOf(classes, y[k]) : y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold" });
     });
   }
 
-  /** Numbers and labels of the samples, over the neurons: at the end of a run these lie on the samples. */
+  /** Numbers and labels of the samples, over the neurons: at the end of a run these lie on the samples. @param {Surface} surface @param {Palette} colors */
   drawWords(surface, colors) {
     const { y, classes } = this.model.data;
     if (y.length > MANY) return;
@@ -220,46 +237,53 @@ export class Plane {
     const written = [];
     this.places.forEach((_, k) => {
       const [px, py] = this.samplePoint(k);
-      const words = `${k + 1}${classes ? (/^\d+$/.test(classes[y[k]]) ? "" : ` ${classes[y[k]]}`) : Math.abs(y[k]) === 1 ? "" : `: y = ${shown(y[k], 3)}`}`;
+      const words = `${k + 1}${classes ? (signOf(classes, y[k]) === classes[y[k]] ? "" : ` ${classes[y[k]]}`) : Math.abs(y[k]) === 1 ? "" : `: y = ${shown(y[k], 3)}`}`;
       surface.text(px, this.heightOfWords(px, py, k, 7 * words.length, written), words, { color: colors.ink, size: 12, align: "center", halo: colors.paper });
     });
   }
 
-  /** Above or below a sample, by turns; the other side, or lower still, where the words would lie on the rings or on words of before. */
+  /**
+   * Above or below a sample, by turns; the other side, or lower still, where the words would lie on the rings or on words of before.
+   * @param {number} px @param {number} py @param {number} k @param {number} width @param {number[][]} written
+   */
   heightOfWords(px, py, k, width, written) {
     const heights = [...(k % 2 ? [py + 19, py - 19] : [py - 19, py + 19]), py + 33];
-    const isFree = (height) => Math.hypot(px - this.center[0], height - this.center[1]) < this.radius - 8
+    const isFree = (/** @type {number} */ height) => Math.hypot(px - this.center[0], height - this.center[1]) < this.radius - 8
       && written.every(([x, y, other]) => Math.abs(x - px) > (width + other) / 2 || Math.abs(y - height) > 13);
     const height = heights.find(isFree) ?? heights[0];
     written.push([px, height, width]);
     return height;
   }
 
+  /** @param {Surface} surface @param {ShownNeurons} state @param {ShownNeurons | null} ghostState @param {Gate[]} gates */
   drawMoving(surface, state, ghostState, gates) {
     const colors = this.model.palette;
     if (!this.model.hidden?.has("neurons")) this.drawAllNeurons(surface, state, ghostState, gates, colors);
     if (!this.model.hidden?.has("samples")) this.drawWords(surface, colors);
   }
 
+  /** @param {Surface} surface @param {ShownNeurons} state @param {ShownNeurons | null} ghostState @param {Gate[]} gates @param {Palette} colors */
   drawAllNeurons(surface, state, ghostState, gates, colors) {
     if (ghostState) this.drawNeurons(surface, ghostState, colors, true);
-    for (const j of new Set(gates.map((gate) => gate.neuron))) { // from where the flow has it to where descent has it
+    if (ghostState) for (const j of new Set(gates.map((gate) => gate.neuron))) { // from where the flow has it to where descent has it
       const there = this.neuronPoint(j, ghostState);
       surface.path([this.neuronPoint(j, state), there], { stroke: colors.ink, width: 1, dash: [3, 3] });
       surface.circle(there[0], there[1], 7, { stroke: colors.ink, width: 1.4 });
     }
-    const chosen = this.model.selection?.neuron;
-    if (chosen !== null && chosen !== undefined && this.model.run && chosen < this.model.run.m) this.drawTrail(surface, chosen, colors);
-    if (state) this.drawNeurons(surface, state, colors, false);
-    if (state && chosen !== null && chosen !== undefined && chosen < state.m) {
+    const { run, selection: { neuron: chosen } } = this.model;
+    if (chosen !== null && run && chosen < run.m) this.drawTrail(surface, run, chosen, colors);
+    this.drawNeurons(surface, state, colors, false);
+    if (chosen !== null && chosen < state.m) {
       const [px, py] = this.neuronPoint(chosen, state);
       surface.circle(px, py, 10, { stroke: colors.ink, width: 2.2 });
     }
   }
 
+  /** @param {Surface} surface @param {ShownNeurons} state @param {Palette} colors @param {boolean} isGhost */
   drawNeurons(surface, state, colors, isGhost) {
     const { m, d } = state, [cx, cy] = this.center;
-    const positive = [], negative = [], dead = [];
+    /** @type {number[][]} */
+    const [positive, negative, dead] = [[], [], []];
     /** @type {number[][]} of several classes: the places of the neurons that speak for each */
     const speaking = colors.classes.map(() => []);
     const b0 = this.plane.basis[0], b1 = this.plane.basis[1];
@@ -284,21 +308,25 @@ export class Plane {
     surface.marks(negative, size, { fill: colors.negative, stroke: colors.paper, width: m > 1000 ? 0.4 : 0.8, alpha: 0.9, diamond: true });
   }
 
-  drawTrail(surface, j, colors) {
-    const run = this.model.run, points = [];
+  /** @param {Surface} surface @param {Run} run @param {number} j @param {Palette} colors */
+  drawTrail(surface, run, j, colors) {
+    const points = [];
     for (let k = 0; k < run.T; k++) points.push(this.neuronPoint(j, { units: run.units.subarray(k * run.m * run.d, (k + 1) * run.m * run.d), logW: run.logW.subarray(k * run.m, (k + 1) * run.m), d: run.d }));
     surface.path(points, { stroke: colors.ink, width: 1.6, alpha: 0.55 });
   }
 
-  /** What lies under a point: a sample, or a neuron, or nothing. */
+  /**
+   * What lies under a point: a sample, or a neuron, or nothing.
+   * @param {number} px @param {number} py @param {ShownNeurons | null} state
+   */
   pick(px, py, state, reach = 14) {
-    /** @type {Record<string, number> | null} */
+    /** @type {Found | null} */
     let best = null;
     let distance = reach;
-    this.places.forEach((_, k) => {
+    for (const k of this.places.keys()) {
       const [x, y] = this.samplePoint(k), gap = Math.hypot(x - px, y - py);
       if (gap < distance) { best = { sample: k }; distance = gap; }
-    });
+    }
     if (best || !state) return best;
     for (let j = 0; j < state.m; j++) {
       const [x, y] = this.neuronPoint(j, state), gap = Math.hypot(x - px, y - py);
@@ -307,3 +335,6 @@ export class Plane {
     return best;
   }
 }
+
+/** What stands in a sample: the name of its class, or where that is long its number. @param {string[]} classes @param {number} c */
+export function signOf(classes, c) { return classes.every((name) => name.length <= 2) ? classes[c] : String(c + 1); }

@@ -1,7 +1,10 @@
 // Which plane one looks at: the plane itself, two principal directions, two samples, two extremal vectors, or one of each.
 // @ts-check
+/** @import { Extremal, Point } from "./model.d.ts" */
 
-/** Gram-Schmidt on two vectors; null where they are parallel. */
+/** @typedef {{basis: number[][], words: string, isWhole: boolean}} ChosenPlane */
+
+/** Gram-Schmidt on two vectors; null where they are parallel. @param {number[]} one @param {number[]} two */
 function basisOf(one, two) {
   const norm = Math.hypot(...one);
   if (!(norm > 0)) return null;
@@ -13,9 +16,10 @@ function basisOf(one, two) {
   return [first, rest.map((value) => value / size)];
 }
 
-/** The two directions in which the rows spread most, by power iteration on X^T X. */
+/** The two directions in which the rows spread most, by power iteration on X^T X. @param {number[][]} X */
 function principal(X) {
   const d = X[0].length;
+  /** @type {number[][]} */
   const directions = [];
   for (let which = 0; which < 2; which++) {
     let v = Array.from({ length: d }, (_, i) => Math.cos(1 + i * (which + 1)));
@@ -38,32 +42,35 @@ function principal(X) {
   return directions;
 }
 
-/** The principal directions of the samples last seen: plane, function and every redrawing ask for the same. */
+/** The principal directions of the samples last seen: plane, function and every redrawing ask for the same. @type {WeakMap<number[][], number[][]>} */
 const known = new WeakMap();
+/** @param {number[][]} X */
 function principalOf(X) {
-  if (!known.has(X)) known.set(X, principal(X));
-  return known.get(X);
+  const basis = known.get(X) ?? principal(X);
+  known.set(X, basis);
+  return basis;
 }
 
 /** The words of a choice that names two vectors. */
 export const TWO_VECTORS = /^(?:samples-(\d{1,3})-(\d{1,3})|extremal-(\d{1,3})-(\d{1,3})|extremal-(\d{1,3})-sample-(\d{1,3}))$/;
 
-/** The two vectors a choice names, each with its words; null where it names none or one is not there. */
+/** The two vectors a choice names, with their words; null where it names none or one is not there. @param {string} choice @param {number[][]} X @param {Extremal[]} extremal */
 function vectorsOf(choice, X, extremal) {
   const match = TWO_VECTORS.exec(choice);
   if (!match) return null;
   const [s, t, e, f, g, h] = match.slice(1).map((text) => (text === undefined ? NaN : Number(text)));
-  const [one, two, words] = !Number.isNaN(s)
-    ? [X[s], X[t], `samples ${s + 1} and ${t + 1}`]
+  const pair = !Number.isNaN(s)
+    ? { one: X[s], two: X[t], words: `samples ${s + 1} and ${t + 1}` }
     : !Number.isNaN(e)
-      ? [extremal[e]?.vector, extremal[f]?.vector, `extremal vectors ${e + 1} and ${f + 1}`]
-      : [extremal[g]?.vector, X[h], `extremal vector ${g + 1} and sample ${h + 1}`];
-  return one && two ? { one, two, words } : null;
+      ? { one: extremal[e]?.vector, two: extremal[f]?.vector, words: `extremal vectors ${e + 1} and ${f + 1}` }
+      : { one: extremal[g]?.vector, two: X[h], words: `extremal vector ${g + 1} and sample ${h + 1}` };
+  return pair.one && pair.two ? pair : null;
 }
 
 /**
  * @param {string} choice auto, principal, samples-i-j, extremal-i-j, extremal-i-sample-j
- * @returns {{basis: number[][], words: string, isWhole: boolean}}
+ * @param {number[][]} X @param {Extremal[]} extremal
+ * @returns {ChosenPlane}
  */
 export function planeOf(choice, X, extremal) {
   const d = X[0].length;
@@ -74,6 +81,8 @@ export function planeOf(choice, X, extremal) {
   return { basis: principalOf(X), words: `the two principal directions of the samples, of ${d} dimensions`, isWhole: false };
 }
 
+/** @param {number[][]} basis @param {ArrayLike<number>} x @returns {Point} */
 export function project(basis, x) {
-  return [0, 1].map((k) => (basis[k] ? basis[k].reduce((sum, value, i) => sum + value * x[i], 0) : 0));
+  const along = (/** @type {number[] | undefined} */ direction) => direction?.reduce((sum, value, i) => sum + value * x[i], 0) ?? 0;
+  return [along(basis[0]), along(basis[1])];
 }

@@ -1,13 +1,18 @@
 // A run as the page holds it: frames, an axis of time, and the state at any moment without asking again.
 // @ts-check
+/** @import { RunAnswer, Shaped } from "./answers.d.ts" */
+/** @import { NeuronStates, TimeAxis } from "./model.d.ts" */
+
+/** @typedef {{t: number, logT: number}} Moment a time and its logarithm; beyond a double the time is infinite */
 
 export const EVENT_WORDS = ["crossing", "slide", "release", "death", "ridge", "sign change of a"];
 export const DEATH = 3;
 export const SLIDE = 1;
 const ON_WALL = 1e-6; // of a product of unit vectors in single precision
+const ONE_OUTPUT = "a run with one output has no classes";
 
 export class Run {
-  /** @param {any} message the server's answer to `run` */
+  /** @param {RunAnswer} message */
   constructor(message) {
     this.header = message;
     this.isRunning = message.outcome === "running"; // shown as far as it is known
@@ -25,7 +30,7 @@ export class Run {
     this.K = message.num_outputs ?? 1;
     this.outs = arrays.outs?.data ?? null;
     this.b = arrays.b?.data ?? null;
-    const [T, m, d] = /** @type {number[]} */ (arrays.units.shape);
+    const [T, m, d] = arrays.units.shape;
     this.T = T;
     this.m = m;
     this.d = d;
@@ -44,10 +49,10 @@ export class Run {
 
   /** The time below which the logarithmic axis is linear: a little of the first event, or of the first phase. */
   smallestTime() {
-    const candidates = [];
+    const candidates = [], { time } = this.header;
     for (let k = 0; k < this.events.t.length && k < 50; k++) if (this.events.t[k] > 0) candidates.push(this.events.t[k]);
     for (const phase of this.header.phases) if (phase.end !== null && phase.end > 0) candidates.push(phase.end);
-    if (Number.isFinite(this.header.time) && this.header.time > 0) candidates.push(this.header.time);
+    if (time !== null && time > 0) candidates.push(time);
     return candidates.length ? Math.max(1e-300, 0.05 * Math.min(...candidates)) : 1e-3;
   }
 
@@ -72,7 +77,7 @@ export class Run {
    * Neurons of a ReLU network that respond to no sample from some kept state on are dead from there: nothing pulls
    * them. Events tell the deaths of a flow; a descent has none, and neurons that begin dead or end on a wall have none.
    */
-  markDead(X) {
+  markDead(/** @type {number[][]} */ X) {
     if (this.isMarked) return;
     this.isMarked = true;
     const { m, d } = this, rows = X.map((x) => { const norm = Math.hypot(...x); return x.map((value) => value / norm); });
@@ -83,7 +88,7 @@ export class Run {
     }
   }
 
-  /** A time on the axis, in [0, 1]; times beyond a double come with their logarithm. */
+  /** A time on the axis, in [0, 1]; times beyond a double come with their logarithm. @param {number} t @param {number} logT @param {TimeAxis} axis @returns {number} */
   axisOf(t, logT, axis) {
     if (axis === "linear") return Number.isFinite(this.t[this.T - 1]) ? t / (this.t[this.T - 1] || 1) : this.axisOf(t, logT, "log");
     const z = (Number.isFinite(t) ? Math.log(t) : logT) - Math.log(this.tau);
@@ -93,7 +98,7 @@ export class Run {
     return last > 0 ? Math.min(1, u / last) : 0;
   }
 
-  /** Frames on the axis: shape (T,), increasing from 0 to 1. */
+  /** Frames on the axis: shape (T,), increasing from 0 to 1. @param {TimeAxis} axis */
   frameAxis(axis) {
     const known = this.cachedAxis;
     if (known && known.name === axis) return known.places;
@@ -104,7 +109,7 @@ export class Run {
     return places;
   }
 
-  /** Any time on the axis; between frames of "change" by interpolation in the time. */
+  /** Any time on the axis; between frames of "change" by interpolation in the time. @param {number} t @param {number} logT @param {TimeAxis} axis */
   placeOf(t, logT, axis) {
     if (axis !== "change") return this.axisOf(t, logT, axis);
     const places = this.frameAxis("change");
@@ -117,7 +122,7 @@ export class Run {
     return places[k] + Math.min(1, share) * (places[k + 1] - places[k]);
   }
 
-  /** The position among the frames (a number with a fraction) of a place on the axis. */
+  /** The position among the frames (a number with a fraction) of a place on the axis. @param {number} place @param {TimeAxis} axis */
   positionOf(place, axis) {
     const places = this.frameAxis(axis);
     let low = 0, high = this.T - 1;
@@ -127,6 +132,7 @@ export class Run {
     return width > 0 ? low + Math.min(1, Math.max(0, (place - places[low]) / width)) : high;
   }
 
+  /** @param {number} position @param {TimeAxis} axis */
   placeOfPosition(position, axis) {
     const places = this.frameAxis(axis);
     const k = Math.min(Math.floor(position), this.T - 2);
@@ -134,7 +140,7 @@ export class Run {
     return places[k] + (position - k) * (places[k + 1] - places[k]);
   }
 
-  /** When: interpolated in the logarithm of the time. */
+  /** When: interpolated in the logarithm of the time. @param {number} position @returns {Moment} */
   timeAt(position) {
     const k = Math.min(Math.floor(position), this.T - 1), next = Math.min(k + 1, this.T - 1), share = position - k;
     if (share < 1e-9) return { t: this.t[k], logT: this.logT[k] };
@@ -146,13 +152,13 @@ export class Run {
     return { t: Math.exp(logT), logT };
   }
 
-  /** The place on the axis at which `timeAt` gives a time; the end, if it lies beyond. */
+  /** The place on the axis at which `timeAt` gives a time; the end, if it lies beyond. @param {Moment} moment @param {TimeAxis} axis */
   placeShowing(moment, axis) {
     const position = this.positionShowing(moment);
     return position >= this.T - 1 ? 1 : this.placeOfPosition(position, axis);
   }
 
-  /** The position at which `timeAt` gives a time; the last, if it lies beyond. */
+  /** The position at which `timeAt` gives a time; the last, if it lies beyond. @param {Moment} moment */
   positionShowing({ t, logT }) {
     let k = 0;
     while (k < this.T - 1 && this.logT[k + 1] < logT) k++;
@@ -166,6 +172,7 @@ export class Run {
   /**
    * The neurons at a position: unit directions in `units`, ln|w|, ln|a|, signs. Kept states are drawn as they are;
    * between two of them directions and logarithms are interpolated, for the picture only.
+   * @param {number} position @returns {NeuronStates & {frame: number}}
    */
   stateAt(position) {
     const { m, d } = this;
@@ -194,10 +201,15 @@ export class Run {
     return { frame: k, units, logW, logA, signs: this.signs.subarray((share < 0.5 ? k : next) * m, ((share < 0.5 ? k : next) + 1) * m), ...this.outsAt(k, next, share) };
   }
 
-  /** Directions of the output weights between two frames, and the class each neuron speaks for most; of several outputs. */
-  /** @returns {{outs?: any, classOf?: (j: number) => number}} */
-  outsAt(one, two, share) {
-    if (!this.outs) return {};
+  /** What `outputsBetween` gives of several outputs; nothing of one. @param {number} one @param {number} two @param {number} share */
+  outsAt(one, two, share) { return this.K > 1 ? this.outputsBetween(one, two, share) : {}; }
+
+  /**
+   * Directions of the output weights between two frames, and the class each neuron speaks for most.
+   * @param {number} one @param {number} two @param {number} share
+   */
+  outputsBetween(one, two, share) {
+    if (!this.outs) throw new Error(ONE_OUTPUT);
     const size = this.m * this.K, outs = new Float32Array(size);
     for (let i = 0; i < size; i++) outs[i] = (1 - share) * this.outs[one * size + i] + share * this.outs[two * size + i];
     const classOf = (/** @type {number} */ j) => {
@@ -208,10 +220,14 @@ export class Run {
     return { outs, classOf };
   }
 
-  /** The outputs of each class at points, shape (count, K). */
+  /** The class each neuron speaks for most in a kept state. @param {number} frame */
+  classesIn(frame) { return this.outputsBetween(frame, frame, 0).classOf; }
+
+  /** The outputs of each class at points, shape (count, K). @param {number} position @param {Shaped<Float64Array>} points */
   classOutputsAt(position, points) {
     const state = this.stateAt(position), { outs } = state, { m, d, K } = this, [count] = points.shape, x = points.data;
     const result = new Float32Array(count * K), at = Math.min(this.T - 1, Math.round(position)) * K;
+    if (!outs) throw new Error(ONE_OUTPUT);
     if (this.b) for (let p = 0; p < count; p++) for (let c = 0; c < K; c++) result[p * K + c] = this.b[at + c];
     let heaviest = -Infinity;
     for (let j = 0; j < m; j++) heaviest = Math.max(heaviest, state.logW[j] + state.logA[j]);
@@ -229,7 +245,7 @@ export class Run {
     return result;
   }
 
-  /** h at points (each of length d) at a position; light neurons are left out where they cannot be seen. */
+  /** h at points (each of length d) at a position; light neurons are left out where they cannot be seen. @param {number} position @param {Shaped<Float64Array>} points */
   outputsAt(position, points) {
     const state = this.stateAt(position), { m, d } = this;
     const [count] = points.shape, x = points.data;

@@ -1,27 +1,34 @@
 // Dragging where there is no server: cones, arrows, basins and the forecast follow; the run stays that of the data it was made of.
 // @ts-check
 import { planarGeometry } from "./planar.js";
+/** @import { ChangeOptions, Data, Draggable, Editing, Found, Model } from "./model.d.ts" */
+/** @import { Run } from "./run.js" */
+/** @import { Viewer } from "./viewer.js" */
 
 const ABSENT = "The run was made of other samples and neurons.";
 
-/** What `Dragging` needs of an application and of its edits, over the model of a saved run. */
+/**
+ * What `Dragging` needs of an application and of its edits, over the model of a saved run.
+ * @implements {Draggable} @implements {Editing}
+ */
 export class SavedEdits {
   /**
-   * @param {any} viewer @param {any} model
+   * @param {Viewer} viewer @param {Model} model @param {Run} run that was saved
    * @param {number[] | null} forces of the labels; null where nothing can be worked out here
    * @param {() => void} onChange called when something was chosen, moved or put back
    */
-  constructor(viewer, model, forces, onChange) {
+  constructor(viewer, model, run, forces, onChange) {
     this.viewer = viewer;
     this.model = model;
     this.forces = forces;
     this.onChange = onChange;
     /** The run and the data it was made of. */
-    this.made = { data: model.data, geometry: model.geometry, run: model.run };
+    this.made = { data: model.data, geometry: model.geometry, run };
     this.isEdited = false;
+    /** Nothing is added here. @type {number | null} */
     this.adding = null;
     const log10 = model.data.logScale / Math.LN10, whole = Math.floor(log10);
-    const isBinary = model.data.y.every((/** @type {number} */ label) => Math.abs(label) === 1);
+    const isBinary = model.data.y.every((label) => Math.abs(label) === 1);
     this.state = { run: { loss: isBinary ? "binary" : "square", scale: `${10 ** (log10 - whole)}e${whole}` } };
     /** The force of a label 1 where forces are proportional to labels, as under every registered loss; else null. */
     this.slope = forces ? slopeOf(model.data.y, forces) : null;
@@ -31,7 +38,7 @@ export class SavedEdits {
 
   get selection() { return this.model.selection; }
 
-  /** @param {Record<string, any>} found */
+  /** @param {Found} found */
   select(found) {
     Object.assign(this.model.selection, { sample: null, neuron: null }, found);
     this.viewer.show(this.model);
@@ -45,7 +52,7 @@ export class SavedEdits {
     this.onChange();
   }
 
-  /** Show data that were moved here: no run is known of them. @param {Record<string, any>} changes */
+  /** Show data that were moved here: no run is known of them. @param {Partial<Data>} changes @param {ChangeOptions} options */
   show(changes, { isDragging = false } = {}) {
     if (!this.forces) return;
     this.isEdited = true;
@@ -60,27 +67,27 @@ export class SavedEdits {
   putBack() {
     this.isEdited = false;
     const { slope } = this;
-    if (slope !== null) this.forces = this.made.data.y.map((/** @type {number} */ label) => slope * label);
+    if (slope !== null) this.forces = this.made.data.y.map((label) => slope * label);
     Object.assign(this.model, this.made, { extremal: this.made.geometry?.extremal ?? [] });
     this.viewer.show(this.model);
     this.onChange();
   }
 
-  /** @param {number} k @param {number[]} x @param {object} [options] */
+  /** @param {number} k @param {number[]} x @param {ChangeOptions} [options] */
   moveSample(k, x, options) {
-    const X = this.model.data.X.map((/** @type {number[]} */ row, /** @type {number} */ i) => (i === k ? x : row));
+    const X = this.model.data.X.map((row, i) => (i === k ? x : row));
     this.setSamples(X, this.model.data.y, options);
   }
 
-  /** @param {number} k @param {number} label @param {object} [options] */
+  /** @param {number} k @param {number} label @param {ChangeOptions} [options] */
   relabel(k, label, options) {
-    this.setSamples(this.model.data.X, this.model.data.y.map((/** @type {number} */ old, /** @type {number} */ i) => (i === k ? label : old)), options);
+    this.setSamples(this.model.data.X, this.model.data.y.map((old, i) => (i === k ? label : old)), options);
   }
 
   /** @param {number} k */
   flip(k) { this.relabel(k, -this.model.data.y[k]); }
 
-  /** @param {number[][]} X @param {number[]} y @param {object} [options] */
+  /** @param {number[][]} X @param {number[]} y @param {ChangeOptions} [options] */
   setSamples(X, y, options) {
     if (X.some((x) => x.every((value) => value === 0))) return;
     const isRelabelled = y.some((label, k) => label !== this.model.data.y[k]);
@@ -92,12 +99,12 @@ export class SavedEdits {
   canEditNeurons() { return this.forces !== null; }
 
   /** Neurons as rows (w, a), in units of the scale. */
-  neuronRows() { return this.model.data.w.map((/** @type {number[]} */ row, /** @type {number} */ j) => [...row, this.model.data.a[j]]); }
+  neuronRows() { return this.model.data.w.map((row, j) => [...row, this.model.data.a[j]]); }
 
-  /** @param {number} j @param {number[]} w @param {number} a @param {object} [options] */
+  /** @param {number} j @param {number[]} w @param {number} a @param {ChangeOptions} [options] */
   moveNeuron(j, w, a, options) {
-    const { data } = this.model, put = (/** @type {any[]} */ rows, /** @type {any} */ value) => rows.map((old, i) => (i === j ? value : old));
-    this.show({ w: put(data.w, w), a: put(data.a, a) }, options);
+    const { data } = this.model;
+    this.show({ w: data.w.with(j, w), a: data.a.with(j, a) }, options);
   }
 
   /** Samples and neurons are moved here; how many there are belongs to the run. */

@@ -1,7 +1,9 @@
 // The scenes of the tour, in JSON so that the documentation plays the same. The one shown first stands last: links name scenes by their place.
 // @ts-check
 
-/** @type {{name: string, title: string, paper: string, words: string, act: string, run: Record<string, any>, view?: Record<string, any>}[]} */
+/** @import { RunState, View } from "./model.d.ts" */
+
+/** @type {{name: string, title: string, paper: string, words: string, act: string, run: Partial<RunState>, view?: Partial<View>}[]} */
 export const SCENES = [
   {
     "name": "early-alignment",

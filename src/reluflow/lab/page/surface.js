@@ -1,10 +1,13 @@
 // Two surfaces with one set of strokes: a canvas for the screen, SVG text to take away.
 // @ts-check
+/** @import { Look, Surface, TextLook } from "./drawing.d.ts" */
+
+/** @typedef {ReturnType<typeof palette>} Palette */
 
 /** The colours of the page, from its style sheet, so that light and dark are said in one place. */
 export function palette(node = document.documentElement) {
   const style = getComputedStyle(node);
-  const read = (name) => style.getPropertyValue(`--${name}`).trim();
+  const read = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
   return {
     paper: read("paper"), ink: read("ink"), quiet: read("quiet"), faint: read("faint"), line: read("line"),
     positive: read("positive"), negative: read("negative"), accent: read("accent"), dead: read("dead"),
@@ -14,6 +17,7 @@ export function palette(node = document.documentElement) {
   };
 }
 
+/** @implements {Surface} */
 export class CanvasSurface {
   /** @param {HTMLCanvasElement} canvas on the page, or beside it and then measured by `fit` */
   constructor(canvas) {
@@ -40,7 +44,7 @@ export class CanvasSurface {
     return isNew;
   }
 
-  /** Take a size; true if it is another. */
+  /** Take a size; true if it is another. @param {number} width @param {number} height @param {number} ratio */
   fit(width, height, ratio) {
     const isNew = width !== this.width || height !== this.height || ratio !== this.ratio;
     if (isNew) {
@@ -65,6 +69,7 @@ export class CanvasSurface {
   /** Begin with the kept image. */
   showImage() { if (this.kept) this.copy(this.kept); }
 
+  /** @param {CanvasSurface} other */
   copy(other) {
     this.context.setTransform(1, 0, 0, 1, 0, 0);
     this.context.globalAlpha = 1;
@@ -78,13 +83,14 @@ export class CanvasSurface {
     this.pixel.drawImage(this.canvas, 0, 0, 1, 1, 0, 0, 1, 1);
   }
 
+  /** @param {string} color */
   clear(color) {
     this.context.globalAlpha = 1;
     this.context.fillStyle = color;
     this.context.fillRect(0, 0, this.width, this.height);
   }
 
-  /** @param {[number, number][]} points */
+  /** @param {number[][]} points @param {Look} look */
   path(points, { stroke = null, fill = null, width = 1, dash = [], alpha = 1, close = false } = {}) {
     if (!points.length) return;
     const c = this.context;
@@ -100,6 +106,7 @@ export class CanvasSurface {
     this.finish(stroke, fill, width, dash);
   }
 
+  /** @param {number} x @param {number} y @param {number} radius @param {number} start @param {number} end @param {Look} look */
   arc(x, y, radius, start, end, { stroke = null, fill = null, width = 1, alpha = 1, wedge = false, dash = [] } = {}) {
     const c = this.context;
     c.globalAlpha = alpha;
@@ -110,9 +117,10 @@ export class CanvasSurface {
     this.finish(stroke, fill, width, dash);
   }
 
+  /** @param {number} x @param {number} y @param {number} radius @param {Look} options */
   circle(x, y, radius, options = {}) { this.arc(x, y, radius, 0, 2 * Math.PI, options); }
 
-  /** Many equal marks in one stroke: circles, or diamonds. */
+  /** Many equal marks in one stroke: circles, or diamonds. @param {number[]} places @param {number} radius @param {Look} look */
   marks(places, radius, { fill = null, stroke = null, width = 1, alpha = 1, diamond = false } = {}) {
     const c = this.context;
     c.globalAlpha = alpha;
@@ -131,25 +139,27 @@ export class CanvasSurface {
     if (fill) this.finish(null, fill, width, []);
   }
 
-  /** A small picture of pixels, stretched. */
+  /** @param {HTMLCanvasElement} canvas @param {number} x @param {number} y @param {number} width @param {number} height */
   image(canvas, x, y, width, height) {
     this.context.globalAlpha = 1;
     this.context.imageSmoothingEnabled = true;
     this.context.drawImage(canvas, x, y, width, height);
   }
 
+  /** @param {number} x @param {number} y @param {number} width @param {number} height @param {Look} look */
   rect(x, y, width, height, { fill = null, stroke = null, alpha = 1 } = {}) {
     this.context.globalAlpha = alpha;
     if (fill) { this.context.fillStyle = fill; this.context.fillRect(x, y, width, height); }
     if (stroke) { Object.assign(this.context, { strokeStyle: stroke, lineWidth: 1 }); this.context.setLineDash([]); this.context.strokeRect(x, y, width, height); }
   }
 
+  /** @param {number} x @param {number} y @param {string} words @param {TextLook} look */
   text(x, y, words, { color = "#000", size = 12, align = "left", base = "middle", weight = "normal", alpha = 1, halo = null } = {}) {
     const c = this.context;
     c.globalAlpha = alpha;
     c.font = `${weight} ${size}px system-ui, sans-serif`;
-    c.textAlign = /** @type {CanvasTextAlign} */ (align);
-    c.textBaseline = /** @type {CanvasTextBaseline} */ (base);
+    c.textAlign = align;
+    c.textBaseline = base;
     if (halo) {
       c.lineJoin = "round";
       c.strokeStyle = halo;
@@ -161,6 +171,7 @@ export class CanvasSurface {
     c.fillText(words, x, y);
   }
 
+  /** @param {string | null} stroke @param {string | null} fill @param {number} width @param {number[]} dash */
   finish(stroke, fill, width, dash) {
     const c = this.context;
     if (fill) { c.fillStyle = fill; c.fill(); }
@@ -168,18 +179,26 @@ export class CanvasSurface {
   }
 }
 
-const round = (x) => Math.round(x * 100) / 100;
-const escaped = (words) => String(words).replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }[sign] || sign));
+const round = (/** @type {number} */ x) => Math.round(x * 100) / 100;
+/** @type {Record<string, string>} */
+const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const escaped = (/** @type {string} */ words) => words.replace(/[&<>"]/g, (sign) => ESCAPES[sign]);
+const ANCHORS = { left: "start", center: "middle", right: "end" };
 
+/** @implements {Surface} */
 export class SvgSurface {
+  /** @param {number} width @param {number} height */
   constructor(width, height) {
     this.width = width;
     this.height = height;
+    /** @type {string[]} */
     this.parts = [];
   }
 
+  /** @param {string} color */
   clear(color) { this.parts = [`<rect width="${round(this.width)}" height="${round(this.height)}" fill="${color}"/>`]; }
 
+  /** @param {number[][]} points @param {Look} options */
   path(points, options = {}) {
     let words = "", isDown = false;
     for (const [x, y] of points) {
@@ -190,6 +209,7 @@ export class SvgSurface {
     if (words) this.parts.push(`<path d="${words}${options.close ? "Z" : ""}" ${look(options)}/>`);
   }
 
+  /** @param {number} x @param {number} y @param {number} radius @param {number} start @param {number} end @param {Look} options */
   arc(x, y, radius, start, end, options = {}) {
     if (Math.abs(end - start) >= 2 * Math.PI - 1e-9) {
       this.parts.push(`<circle cx="${round(x)}" cy="${round(y)}" r="${round(radius)}" ${look(options)}/>`);
@@ -203,8 +223,10 @@ export class SvgSurface {
     this.path(options.wedge ? [[x, y], ...points] : points, { ...options, close: options.wedge });
   }
 
+  /** @param {number} x @param {number} y @param {number} radius @param {Look} options */
   circle(x, y, radius, options = {}) { this.arc(x, y, radius, 0, 2 * Math.PI, options); }
 
+  /** @param {number[]} places @param {number} radius @param {Look} options */
   marks(places, radius, options = {}) {
     for (let k = 0; k < places.length; k += 2) {
       const x = places[k], y = places[k + 1], r = 1.25 * radius;
@@ -213,23 +235,24 @@ export class SvgSurface {
     }
   }
 
+  /** @param {number} x @param {number} y @param {number} width @param {number} height @param {Look} options */
   rect(x, y, width, height, options = {}) {
     this.parts.push(`<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" ${look(options)}/>`);
   }
 
+  /** @param {number} x @param {number} y @param {string} words @param {TextLook} look */
   text(x, y, words, { color = "#000", size = 12, align = "left", base = "middle", weight = "normal", alpha = 1, halo = null } = {}) {
-    const anchor = { left: "start", center: "middle", right: "end" }[align] || "start";
     const shift = base === "middle" ? 0.35 * size : base === "top" ? 0.8 * size : 0;
     const around = halo ? ` stroke="${halo}" stroke-width="3.5" paint-order="stroke" stroke-linejoin="round"` : "";
     this.parts.push(
       `<text x="${round(x)}" y="${round(y + shift)}" fill="${color}" font-size="${size}" font-weight="${weight}" ` +
-      `font-family="system-ui, sans-serif" text-anchor="${anchor}" opacity="${alpha}"${around}>${escaped(words)}</text>`);
+      `font-family="system-ui, sans-serif" text-anchor="${ANCHORS[align]}" opacity="${alpha}"${around}>${escaped(words)}</text>`);
   }
 
   /** Put another drawing into this one. @param {SvgSurface} other @param {number} x @param {number} y */
   place(other, x, y) { this.parts.push(`<g transform="translate(${round(x)} ${round(y)})">`, ...other.parts, "</g>"); }
 
-  /** A small picture of pixels, stretched. @param {HTMLCanvasElement} canvas */
+  /** @param {HTMLCanvasElement} canvas @param {number} x @param {number} y @param {number} width @param {number} height */
   image(canvas, x, y, width, height) {
     this.parts.push(`<image x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" preserveAspectRatio="none" href="${canvas.toDataURL()}"/>`);
   }
@@ -239,6 +262,7 @@ export class SvgSurface {
   }
 }
 
+/** @param {Look} look */
 function look({ stroke = null, fill = null, width = 1, dash = [], alpha = 1 } = {}) {
   const dashes = dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
   return `fill="${fill || "none"}" stroke="${stroke || "none"}" stroke-width="${width}" opacity="${alpha}"${dashes}`;

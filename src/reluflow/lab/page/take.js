@@ -4,6 +4,8 @@ import { dataCsv, neuronCsv, runCsv } from "./csv.js";
 import { download, element } from "./dom.js";
 import { animatedGif } from "./gif.js";
 import { pictureOf, svgOf } from "./pictures.js";
+/** @import { Application } from "./app.js" */
+/** @import { Viewer } from "./viewer.js" */
 
 /** @param {ArrayBuffer} buffer */
 function base64(buffer) {
@@ -15,7 +17,7 @@ function base64(buffer) {
 const GIF_FRAMES = 60, GIF_WIDTH = 760;
 
 export class TakeAway {
-  /** @param {any} app @param {any} viewer */
+  /** @param {Application} app @param {Viewer} viewer */
   constructor(app, viewer) {
     this.app = app;
     this.viewer = viewer;
@@ -33,14 +35,14 @@ export class TakeAway {
   name() { return this.app.state.run.name.replace(/[^a-z0-9]+/gi, "-").slice(0, 40) || "run"; }
 
   content() {
-    const { app } = this, data = app.answers.data;
-    const copy = (title, text, id) => [
-      element("div", { class: "copy-head" }, element("h2", {}, title), element("button", { type: "button", "aria-label": `Copy: ${title}`, onclick: (event) => this.copy(text(), event.currentTarget) }, "copy")),
+    const { app } = this, { localData, answers: { data } } = app;
+    const copy = (/** @type {string} */ title, /** @type {() => string} */ text, /** @type {string} */ id) => [
+      element("div", { class: "copy-head" }, element("h2", {}, title), element("button", { type: "button", "aria-label": `Copy: ${title}`, onclick: (event) => this.copy(text(), /** @type {HTMLElement} */ (event.currentTarget)) }, "copy")),
       element("pre", { id, tabindex: 0 }, text()),
     ];
-    const button = (words, act) => element("button", { type: "button", onclick: act }, words);
-    const d = app.localData ? app.localData.X[0].length : 0;
-    const fitsDouble = app.localData && Math.abs(app.localData.logScale) < 300;
+    const button = (/** @type {string} */ words, /** @type {() => void} */ act) => element("button", { type: "button", onclick: act }, words);
+    const d = localData ? localData.X[0].length : 0;
+    const fitsDouble = localData !== null && Math.abs(localData.logScale) < 300;
     app.writeAddressNow();
     return [
       ...copy("This run as a link", () => location.href, "take-link"),
@@ -51,13 +53,13 @@ export class TakeAway {
       element("div", { class: "buttons" },
         button("PNG", () => pictureOf(this.viewer).canvas.toBlob((blob) => blob && download(`${this.name()}.png`, blob, "image/png"))),
         button("SVG", () => download(`${this.name()}.svg`, svgOf(this.viewer), "image/svg+xml")),
-        button("CSV of the data", () => download("data.csv", dataCsv(app.localData.X, app.localData.y), "text/csv")),
-        fitsDouble ? button("CSV of the neurons at the start", () => download("neurons.csv", neuronCsv(app.localData.w, app.localData.a, Math.exp(app.localData.logScale)), "text/csv")) : null,
+        localData ? button("CSV of the data", () => download("data.csv", dataCsv(localData.X, localData.y), "text/csv")) : null,
+        fitsDouble ? button("CSV of the neurons at the start", () => download("neurons.csv", neuronCsv(localData.w, localData.a, Math.exp(localData.logScale)), "text/csv")) : null,
         button("CSV of the run", () => app.run && download(`${this.name()}-run.csv`, runCsv(app.run), "text/csv")),
         button("Save as a web page", () => this.page()),
         button("GIF of the run", () => this.gif()),
-        app.menus?.ffmpeg && d <= 2 ? button("MP4 of the run", () => { app.say("The film is being made …"); app.connection.ask("movie", app.state.run); }) : null,
-        button("Study report", () => { app.say("The study is being written …"); app.connection.ask("report", app.state.run); })),
+        app.menus?.ffmpeg && d <= 2 ? button("MP4 of the run", () => { app.say("The film is being made …"); app.connection?.ask("movie", app.state.run); }) : null,
+        button("Study report", () => { app.say("The study is being written …"); app.connection?.ask("report", app.state.run); })),
       app.menus && !app.menus.ffmpeg ? element("p", { class: "hint" }, "An MP4 of the run needs ffmpeg, which was not found on this machine; the GIF needs nothing.") : null,
     ];
   }
@@ -67,14 +69,15 @@ export class TakeAway {
     const { run, answers } = this.app;
     if (!run || run.isRunning || !answers.data) { this.app.say("The page can be saved when the run is there.", true); return; }
     const shell = await (await fetch("saved.html")).text();
-    const plain = (words) => words.replace(/[&<>]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[letter] ?? letter);
+    const plain = this.app.state.run.name.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
     const limit = answers.limit ? JSON.stringify({ ...answers.limit, arrays: undefined }).replaceAll("<", "\\u003c") : "null";
-    const parts = { "@TITLE@": plain(this.app.state.run.name), "@DATA@": base64(answers.data.buffer), "@RUN@": base64(run.header.buffer), "@LIMIT@": limit };
+    const parts = { "@TITLE@": plain, "@DATA@": base64(answers.data.buffer), "@RUN@": base64(run.header.buffer), "@LIMIT@": limit };
     const text = Object.entries(parts).reduce((page, [mark, words]) => page.split(mark).join(words), shell);
     download(`${this.name()}.html`, text, "text/html");
     this.app.say("The page is in your downloads; it needs no server.");
   }
 
+  /** @param {string} text @param {HTMLElement} target the button, which says so */
   async copy(text, target) {
     await navigator.clipboard.writeText(text);
     target.textContent = "copied";
@@ -83,12 +86,12 @@ export class TakeAway {
 
   /** The whole run as a GIF, from the frames that are kept. */
   async gif() {
-    const { viewer, app } = this;
-    if (!app.run) return;
+    const { viewer, app } = this, { run } = app;
+    if (!run) return;
     viewer.pause();
     const before = viewer.model.view.at, small = document.createElement("canvas");
     const blob = await animatedGif((k) => {
-      viewer.position = (k / (GIF_FRAMES - 1)) * (app.run.T - 1);
+      viewer.position = (k / (GIF_FRAMES - 1)) * (run.T - 1);
       viewer.paint();
       const { canvas, context } = pictureOf(viewer, GIF_WIDTH, small);
       return context.getImageData(0, 0, canvas.width, canvas.height);

@@ -2,17 +2,19 @@
 // @ts-check
 import { element } from "./dom.js";
 import { SCENES } from "./scenes.js";
+/** @import { Application } from "./app.js" */
+/** @import { State } from "./model.d.ts" */
 
 /** Places in SCENES, in the order of the tour. */
 const ORDER = [6, 0, 1, 2, 3, 4, 5];
 
 export class Tour {
-  /** @param {HTMLElement} root @param {any} app */
+  /** @param {HTMLElement} root @param {Application} app */
   constructor(root, app) {
     this.root = root;
     this.app = app;
-    /** @type {any} */ this.scene = null;
-    /** @type {any} */ this.before = null;
+    /** @type {number | null} */ this.scene = null;
+    /** What was on the page before the tour. @type {State | null} */ this.before = null;
     root.hidden = true;
     // the viewer takes what the tour leaves of the window
     new ResizeObserver(() => document.documentElement.style.setProperty("--tour", `${root.offsetHeight}px`)).observe(root);
@@ -45,7 +47,7 @@ export class Tour {
     this.root.hidden = index === null;
     if (index === null) return;
     const scene = SCENES[index], at = ORDER.indexOf(index);
-    const button = (words, act, disabled = false) => element("button", { type: "button", onclick: act, disabled }, words);
+    const button = (/** @type {string} */ words, /** @type {() => void} */ act, disabled = false) => element("button", { type: "button", onclick: act, disabled }, words);
     this.root.replaceChildren(
       element("div", {},
         element("h2", {}, `${at}. ${scene.title}`, element("small", {}, ` ${scene.paper}`)),

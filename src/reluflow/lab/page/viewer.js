@@ -2,26 +2,48 @@
 // @ts-check
 import { differingGates } from "./gates.js";
 import { element, put, shown, shownTime, write } from "./dom.js";
+import { heldWords } from "./held.js";
 import { nameAt } from "./hover.js";
 import { legendOf } from "./legend.js";
 import { FunctionPlot, lineOf } from "./function_plot.js";
 import { Later } from "./later.js";
+import { Picture } from "./picture.js";
 import { Plane } from "./plane.js";
 import { Sphere } from "./sphere.js";
 import { palette } from "./surface.js";
 import { Tracks } from "./tracks.js";
+/** @import { LossAxis, Model, ShownNeurons, TimeAxis } from "./model.d.ts" */
+/** @import { Run } from "./run.js" */
 
 const PLAY_SECONDS = 9;
 
-export class Viewer {
+/** @type {[TimeAxis, string][]} */
+const AXES = [["log", "log time"], ["change", "even in change"], ["linear", "linear time"]];
+/** @type {[LossAxis, string][]} */
+const LOSS_AXES = [["log", "log loss"], ["linear", "linear loss"]];
+/** @type {[string, string][]} */
+const PACES = [["0.25", "¼×"], ["0.5", "½×"], ["1", "1×"], ["2", "2×"]];
+
+/**
+ * A menu; `act` is called with what was chosen.
+ * @template {string} Choice
+ * @param {string} label @param {[Choice, string][]} options values and words @param {(chosen: Choice) => void} act
+ */
+function choice(label, options, act) {
+  const select = element("select", { "aria-label": label, onchange: () => act(options[select.selectedIndex][0]) }, options.map(([value, words]) => element("option", { value }, words)));
+  return select;
+}
+
+export class Viewer extends Picture {
   /**
    * @param {HTMLElement} root
-   * @param {{onScrub?: (at: number) => void, onAxis?: (axis: string) => void, onLossAxis?: (axis: string) => void}} acts
+   * @param {{onScrub?: (at: number) => void, onAxis?: (axis: TimeAxis) => void, onLossAxis?: (axis: LossAxis) => void}} acts
    */
   constructor(root, { onScrub = (_) => {}, onAxis = (_) => {}, onLossAxis = (_) => {} } = {}) {
+    super();
     this.root = root;
     this.onScrub = onScrub;
-    const canvas = (name, label, focusable) => element("canvas", { class: name, role: "img", "aria-label": label, tabindex: focusable ? 0 : false });
+    const canvas = (/** @type {string} */ name, /** @type {string} */ label, /** @type {boolean} */ focusable) => element("canvas", { class: name, role: "img", "aria-label": label, tabindex: focusable ? 0 : false });
     this.planeCanvas = canvas("plane", "The plane of the neurons", true);
     this.planeCanvas.setAttribute("role", "application");
     this.planeCanvas.setAttribute("aria-describedby", "plane-keys");
@@ -35,12 +57,11 @@ export class Viewer {
     this.slider = element("input", { type: "range", min: 0, max: 1, step: 0.0005, value: 1, "aria-label": "Time, from the start to the end of the run", class: "time" });
     this.playButton = element("button", { type: "button", class: "play", "aria-label": "Play", title: "Play or pause (space)" }, "▶");
     this.readout = element("output", { class: "readout", "aria-live": "off" });
-    const choice = (label, options, act) => element("select", { "aria-label": label, onchange: act }, options.map(([value, words]) => element("option", { value }, words)));
-    this.axis = choice("Axis of time", [["log", "log time"], ["change", "even in change"], ["linear", "linear time"]], () => onAxis(this.axis.value));
-    this.lossAxis = choice("Axis of the loss", [["log", "log loss"], ["linear", "linear loss"]], () => onLossAxis(this.lossAxis.value));
-    this.pace = choice("Speed", [["0.25", "¼×"], ["0.5", "½×"], ["1", "1×"], ["2", "2×"]], () => { this.speed = Number(this.pace.value); });
+    this.axis = choice("Axis of time", AXES, onAxis);
+    this.lossAxis = choice("Axis of the loss", LOSS_AXES, onLossAxis);
+    this.pace = choice("Speed", PACES, (pace) => { this.speed = Number(pace); });
     this.pace.value = "1";
-    const button = (words, label, act) => element("button", { type: "button", "aria-label": label, title: label, onclick: act }, words);
+    const button = (/** @type {string} */ words, /** @type {string} */ label, /** @type {() => void} */ act) => element("button", { type: "button", "aria-label": label, title: label, onclick: act }, words);
     root.append(
       element("figure", { class: "pane plane-pane" }, this.planeCanvas, this.caption, this.name),
       element("figure", { class: "pane function-pane" }, this.functionCanvas),
@@ -51,7 +72,7 @@ export class Viewer {
         button("‹", "One state back (<)", () => this.step(-1)), button("›", "One state on (>)", () => this.step(1)), this.pace,
         this.slider, this.readout, this.axis, this.lossAxis));
     this.plane = new Plane(this.planeCanvas);
-    this.sphere = new Sphere(this.planeCanvas, this.plane.surface);
+    this.sphere = new Sphere(this.plane.surface);
     this.function = new FunctionPlot(this.functionCanvas);
     this.tracks = new Tracks(this.tracksCanvas);
     this.slider.addEventListener("input", () => { this.pause(); this.scrub(Number(this.slider.value)); });
@@ -60,7 +81,7 @@ export class Viewer {
     this.direction = 0;
     this.speed = 1;
     this.position = 0;
-    this.isDirty = false;
+    this.isDirty = this.isSphere = this.isLine = false;
     /** What may wait while one drags: the function, the tracks, what is said. */
     this.later = new Later();
     /** @type {number[]} */
@@ -70,18 +91,19 @@ export class Viewer {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.refresh());
   }
 
-  /** @param {any} model data, geometry, extremal, run, ghost, view, selection, leak */
+  /** @param {Model} model */
   show(model) {
     // behind a pointer only the plane is drawn anew: the run is still the old one, and so are its tracks
-    const isOld = Boolean(model.isDragging && this.model && this.model.run === model.run && this.model.ghost === model.ghost);
-    this.model = { ...model, palette: isOld ? this.model.palette : palette(this.root) };
+    const { given } = this, colors = model.isDragging && given && given.run === model.run && given.ghost === model.ghost ? given.palette : null, isOld = colors !== null;
+    const painted = { ...model, palette: colors ?? palette(this.root) };
+    super.show(painted);
     const { run } = model;
     this.isSphere = model.data.X[0].length === 3 && model.view.plane === "sphere";
-    for (const part of [this.plane, this.sphere]) part.show(this.model);
+    for (const part of [this.plane, this.sphere]) part.show(painted);
     this.position = run ? run.positionOf(model.view.at, model.view.axis) : 0;
     this.isLine = lineOf(model.data.X) !== null; // then the function is drawn with the plane: one drags its points
-    if (!isOld) this.tracks.show(this.model);
-    if (!model.isDragging || this.isLine) this.function.show(this.model);
+    if (!isOld) this.tracks.show(painted);
+    if (!model.isDragging || this.isLine) this.function.show(painted);
     if (model.isDragging && !isOld) this.paintLater();
     put(this.slider, "value", String(model.view.at));
     put(this.axis, "value", model.view.axis);
@@ -89,7 +111,7 @@ export class Viewer {
     put(this.slider, "disabled", !run);
     write(this.view, this.isSphere ? "The sphere of directions; drag to turn it." : model.data.X[0].length > 2 ? `Shown: ${this.plane.plane.words}.` : "");
     if (!isOld) {
-      const nodes = legendOf(this.model), words = nodes.map((node) => node.textContent ?? node).join("");
+      const nodes = legendOf(model, this.isSphere), words = nodes.map((node) => node.textContent).join("");
       if (this.legend.textContent !== words) this.legend.replaceChildren(...nodes);
     }
     if (run && model.leak === 0) run.markDead(model.data.X);
@@ -98,20 +120,20 @@ export class Viewer {
   }
 
   /** The same again, with new colours. */
-  refresh() { if (this.model) this.show(this.model); }
+  refresh() { if (this.given) this.show(this.given); }
 
   redraw(isResize = false) {
     if (isResize) {
       for (const { surface } of [this.plane, this.function, this.tracks]) surface.isMeasured = false;
       this.plane.hasStill = this.tracks.hasStill = false;
-      if (this.model?.isDragging) this.paintLater();
+      if (this.given?.isDragging) this.paintLater();
     }
     if (this.isDirty) return;
     this.isDirty = true;
     requestAnimationFrame(() => {
       const began = performance.now();
       this.isDirty = false;
-      if (this.model?.isDragging) this.paintBehindPointer(); else this.paint();
+      if (this.given?.isDragging) this.paintBehindPointer(); else this.paint();
       this.timing.push(performance.now() - began); // for the benchmark
       if (this.timing.length > 100) this.timing.shift();
     });
@@ -137,7 +159,7 @@ export class Viewer {
 
   /** Draw everything now. */
   paint() {
-    if (!this.model) return;
+    if (!this.given) return;
     this.later.forget("function", "tracks");
     this.paintPlane();
     this.paintFunction();
@@ -149,15 +171,15 @@ export class Viewer {
   paintPlane() {
     const { run, ghost } = this.model;
     const state = this.displayed(), ghostState = ghost ? this.displayed(ghost, this.ghostPosition()) : null;
-    if (this.isSphere) this.sphere.draw(state, ghostState);
+    if (this.isSphere) this.sphere.draw(state);
     else this.plane.draw(state, ghostState, this.differingGates());
     write(this.readout, this.words());
     put(this.planeCanvas.dataset, "time", run ? String(run.timeAt(this.position).t) : "");
   }
 
-  /** The neurons now: of the run, or at the start where there is none yet. */
+  /** The neurons now: of the run, or at the start where there is none yet. @param {Run | null} run @returns {ShownNeurons} */
   displayed(run = this.model.run, position = this.position) {
-    const { data } = this.model;
+    const { data: { v, ...data } } = this.model;
     if (!run) {
       const m = data.w.length, d = data.X[0].length;
       const units = new Float32Array(m * d), logW = new Float32Array(m), signs = new Int8Array(m);
@@ -167,38 +189,39 @@ export class Viewer {
         logW[j] = Math.log(norm) + data.logScale;
         signs[j] = Math.sign(data.a[j]);
       });
-      const classOf = data.v ? (/** @type {number} */ j) => data.v[j].indexOf(Math.max(...data.v[j])) : undefined;
+      const classOf = v ? (/** @type {number} */ j) => v[j].indexOf(Math.max(...v[j])) : undefined;
       return { m, d, units, logW, signs, logA: logW, isDead: null, classOf };
     }
     const time = run.timeAt(position).t;
-    return { m: run.m, d: run.d, ...run.stateAt(position), isDead: (j) => run.deathFrame[j] < Infinity && run.deathFrame[j] <= time };
+    return { m: run.m, d: run.d, ...run.stateAt(position), isDead: (/** @type {number} */ j) => run.deathFrame[j] < Infinity && run.deathFrame[j] <= time };
   }
 
   /** The second run at the same time as the first. */
   ghostPosition() {
     const { run, ghost } = this.model;
-    if (!run) return ghost.T - 1;
-    return ghost.positionShowing(run.timeAt(this.position));
+    return run && ghost ? ghost.positionShowing(run.timeAt(this.position)) : 0;
   }
 
   /** Where descent, drawn as the second run, is active on other samples than the flow now. */
   differingGates() {
-    const { run, ghost, isDescentBeside, data } = this.model ?? {};
+    const { run, ghost, isDescentBeside, data } = this.model;
     if (!run || !ghost || !isDescentBeside) return [];
     return differingGates(this.displayed(), this.displayed(ghost, this.ghostPosition()), data.X);
   }
 
   words() {
-    const { run } = this.model;
+    const { run, held } = this.model;
     if (!run) return "start";
     const { t, logT } = run.timeAt(this.position), k = Math.round(this.position);
-    return `t = ${shownTime(Number.isFinite(t) ? Number(t.toPrecision(4)) : null, logT)}, loss ${shown(run.loss[Math.min(k, run.T - 1)], 4)}`;
+    return `t = ${shownTime(Number.isFinite(t) ? Number(t.toPrecision(4)) : null, logT)}, loss ${shown(run.loss[Math.min(k, run.T - 1)], 4)}${held ? heldWords(run, this.position, held) : ""}`;
   }
 
+  /** @param {number} place @param {boolean} isQuiet whether nobody is told */
   scrub(place, isQuiet = false) {
-    if (!this.model?.run) return;
+    const run = this.given?.run;
+    if (!run) return;
     this.model.view.at = place;
-    this.position = this.model.run.positionOf(place, this.model.view.axis);
+    this.position = run.positionOf(place, this.model.view.axis);
     this.slider.value = String(place);
     this.slider.setAttribute("aria-valuetext", this.words());
     if (this.model.isDragging) this.paintLater();
@@ -206,9 +229,10 @@ export class Viewer {
     if (!isQuiet) this.onScrub(place);
   }
 
+  /** @param {PointerEvent} event */
   startTrackScrub(event) {
     this.pause();
-    const move = (one) => this.scrub(this.tracks.placeAt(one.offsetX));
+    const move = (/** @type {PointerEvent} */ one) => this.scrub(this.tracks.placeAt(one.offsetX));
     this.tracksCanvas.setPointerCapture(event.pointerId);
     move(event);
     const stop = () => { this.tracksCanvas.removeEventListener("pointermove", move); };
@@ -217,9 +241,9 @@ export class Viewer {
     this.tracksCanvas.addEventListener("pointercancel", stop, { once: true });
   }
 
-  /** Name what lies under the pointer, beside it. */
+  /** Name what lies under the pointer, beside it. @param {number} x @param {number} y */
   nameUnder(x, y) {
-    const words = this.model && !this.isSphere ? nameAt(this, x, y) : "";
+    const words = this.given ? nameAt(this, x, y) : "";
     put(this.name, "hidden", !words);
     if (!words) return;
     write(this.name, words);
@@ -227,9 +251,9 @@ export class Viewer {
     Object.assign(this.name.style, { top: `${Math.max(4, y + 14)}px`, left: isRight ? "auto" : `${x + 14}px`, right: isRight ? `${this.plane.surface.width - x + 10}px` : "auto" });
   }
 
-  /** To the next or the previous kept state. */
+  /** To the next or the previous kept state. @param {1 | -1} by */
   step(by) {
-    const run = this.model?.run;
+    const run = this.given?.run;
     if (!run) return;
     this.pause();
     const at = Math.min(run.T - 1, Math.max(0, by > 0 ? Math.floor(this.position + 1e-6) + 1 : Math.ceil(this.position - 1e-6) - 1));
@@ -238,9 +262,9 @@ export class Viewer {
 
   togglePlay() { if (this.direction) this.pause(); else this.play(1); }
 
-  /** Move through the frames, each as long as the others: what changes most is shown longest. */
+  /** Move through the frames, each as long as the others: what changes most is shown longest. @param {1 | -1} direction */
   play(direction) {
-    const run = this.model?.run;
+    const run = this.given?.run;
     if (!run) return;
     if (direction > 0 && this.position >= run.T - 1 - 1e-6) this.position = 0;
     if (direction < 0 && this.position <= 1e-6) this.position = run.T - 1;
@@ -250,7 +274,7 @@ export class Viewer {
     /** The stamp of the frame before; a first stamp may lie before the click. @type {number | null} */
     let before = null;
     const tick = (/** @type {number} */ now) => {
-      const current = this.model?.run;
+      const current = this.model.run;
       if (!this.direction || !current) return;
       this.position += (this.direction * this.speed * Math.max(0, now - (before ?? now)) * (current.T - 1)) / (1000 * PLAY_SECONDS);
       before = now;

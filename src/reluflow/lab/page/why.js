@@ -1,11 +1,14 @@
 // Why a neuron did what it did, from the events of the run and the forecast: sentences that claim no more than is known.
 // @ts-check
 import { shown, shownTime, vectorText } from "./dom.js";
+/** @import { GeometryAnswer } from "./answers.d.ts" */
+/** @import { Extremal, Model } from "./model.d.ts" */
+/** @import { Run } from "./run.js" */
 
 const PAST = ["crossed", "began to slide along", "left", "died at", "met a ridge at"];
 
 /**
- * @param {any} model of the viewer
+ * @param {Model} model of the viewer
  * @param {number} j the neuron
  * @returns {string[]} one sentence each
  */
@@ -17,7 +20,7 @@ export function whyOf(model, j) {
   const sign = run.signs[j];
   const active = data.X.map((x, k) => [x.reduce((sum, value, i) => sum + value * startUnit[i], 0), k]).filter(([z]) => z > 0).map(([, k]) => k + 1);
   const sentences = [
-    run.K > 1 ? `Neuron ${j + 1} starts with |w| = ${size(run.logW[j])}, speaking most for class ${data.classes[run.outsAt(0, 0, 0).classOf(j)]} and in the end for ${data.classes[run.outsAt(run.T - 1, run.T - 1, 0).classOf(j)]}, ${active.length ? `responding to sample${active.length > 1 ? "s" : ""} ${list(active)}` : "responding to no sample"}.` :
+    data.classes ? `Neuron ${j + 1} starts with |w| = ${size(run.logW[j])}, speaking most for class ${data.classes[run.classesIn(0)(j)]} and in the end for ${data.classes[run.classesIn(run.T - 1)(j)]}, ${active.length ? `responding to sample${active.length > 1 ? "s" : ""} ${list(active)}` : "responding to no sample"}.` :
     `Neuron ${j + 1} starts with a ${sign > 0 ? "> 0: it is drawn towards maxima of G" : sign < 0 ? "< 0: it is drawn towards minima of G" : "= 0"}, |w| = ${size(run.logW[j])}, ` +
     (d === 2 ? `at ${shown((Math.atan2(startUnit[1], startUnit[0]) * 180) / Math.PI, 4)}°, ` : "") +
     (active.length ? `active on sample${active.length > 1 ? "s" : ""} ${list(active)}.` : "active on no sample."),
@@ -42,8 +45,10 @@ export function whyOf(model, j) {
   return sentences;
 }
 
+/** @param {Run} run @param {number} j */
 function eventSentences(run, j) {
   const { neuron, sample, t, kind } = run.events;
+  /** @type {number[]} */
   const found = [];
   for (let k = 0; k < t.length; k++) if (neuron[k] === j) found.push(k);
   if (!found.length) return run.header.events_complete ? ["It crossed no boundary."] : ["Its events are not among those that were sent; `reluflow train --save` keeps all."];
@@ -56,8 +61,9 @@ function eventSentences(run, j) {
   return sentences;
 }
 
+/** @param {GeometryAnswer | null | undefined} answer @param {Extremal[]} extremal @param {number} j */
 function forecastSentences(answer, extremal, j) {
-  if (!answer) return [];
+  if (!answer || answer.open !== undefined) return [];
   const end = answer.ends[answer.arrays.end.data[j]], target = answer.arrays.target.data[j];
   const time = answer.arrays.alignment_time.data[j];
   if (end === undefined) return [];
@@ -67,22 +73,26 @@ function forecastSentences(answer, extremal, j) {
   return [`As the scale vanishes, it aligns with extremal vector ${target + 1}, a ${extremal[target]?.kind ?? end} of G with |D| = ${shown(extremal[target]?.norm)}; it enters its last cone at t = ${shown(time)} of the frozen flow.`];
 }
 
+/** @param {number[]} unit @param {Extremal[]} extremal */
 function nearestExtremal(unit, extremal) {
   /** @type {{index: number, angle: number, kind: string} | null} */
   let best = null;
   for (const [index, found] of extremal.entries()) {
-    const direction = found.direction ?? [Math.cos(found.angle), Math.sin(found.angle)];
-    const cosine = direction.reduce((sum, value, i) => sum + value * unit[i], 0);
+    const cosine = found.direction.reduce((sum, value, i) => sum + value * unit[i], 0);
     const angle = (Math.acos(Math.max(-1, Math.min(1, cosine))) * 180) / Math.PI;
     if (!best || angle < best.angle) best = { index, angle: angle < 0.05 ? 0 : angle, kind: found.kind };
   }
   return best;
 }
 
+/** @param {number} log */
 function size(log) {
   if (log === -Infinity) return "0";
   return Math.abs(log) < 600 ? shown(Math.exp(log), 3) : `10^${shown(log / Math.LN10, 5)}`;
 }
+/** @param {number} t @param {Run} run */
 function when(t, run) { return Number.isFinite(t) ? shown(t, 4) : shownTime(null, run.header.log_time); }
+/** @param {number[]} numbers */
 function list(numbers) { return numbers.length > 8 ? `${numbers.slice(0, 7).join(", ")}, … (${numbers.length})` : numbers.join(", "); }
+/** @param {string} words */
 function capital(words) { return words.charAt(0).toUpperCase() + words.slice(1); }
