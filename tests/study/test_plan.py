@@ -244,7 +244,7 @@ def test_the_parts_cut_short_are_listed():
     ("allowed", "limit"), [({"max_steps": 12, "max_seconds": 600.0}, "12 steps"), ({"max_seconds": 0.02}, "0.014 s")]
 )
 def test_the_limit_that_cut_a_run_is_named(allowed, limit):
-    """The report said "12 steps or 420 s" of a run that its steps had ended: which of the two was left to be guessed."""
+    """The report said "12 steps or 420 s" of a run that its steps had ended."""
     found = study(load("three-points"), theorems=(), width=15, seeds=0, **allowed)
     assert found.cuts[0].part == "the first run"
     assert found.cuts[0].limit == limit
