@@ -1,11 +1,22 @@
 """Work shared between threads: the same bits in one and in two."""
 
+import os
+
 import numba
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from reluflow import threads
 from reluflow.threads import at_most_threads, in_two, product
+
+
+@pytest.mark.skipif(os.environ["OPENBLAS_NUM_THREADS"] != "1", reason="more threads were asked for")
+def test_products_in_tests_take_one_thread():
+    """A plugin of another package imported NumPy before `conftest.py` had said so; beside other work, products in small
+    pieces then took twenty times as long."""
+    counts = [library["num_threads"] for library in threadpool_info() if library["internal_api"] == "openblas"]
+    assert set(counts) <= {1}
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 300])

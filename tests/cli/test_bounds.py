@@ -95,14 +95,14 @@ def test_every_command_has_the_same_bound(reluflow, command):
 
 
 def test_align_names_the_neurons_it_did_not_follow(reluflow, large_table):
-    result = reluflow("align", large_table, "--width", 300, "--max-seconds", 0.01, "--json").json
+    result = reluflow("align", large_table, "--width", 80, "--max-seconds", 0.01, "--json").json
     ends = [neuron["end"] for neuron in result["neurons"]]
-    assert len(ends) == 300
-    assert 0 < ends.count("open") < 300
+    assert len(ends) == 80
+    assert 0 < ends.count("open") < 80
     assert result["counts"]["open"] == ends.count("open")
-    assert f"{ends.count('open')} of 300 neurons were not followed, for the time was spent" in result["why"]
+    assert f"{ends.count('open')} of 80 neurons were not followed, for the time was spent" in result["why"]
     done = len(ends) - ends.count("open")
-    whole = reluflow("align", large_table, "--width", 300, "--max-seconds", "inf", "--json").json
+    whole = reluflow("align", large_table, "--width", 80, "--max-seconds", "inf", "--json").json
     assert whole["neurons"][:done] == result["neurons"][:done]
     assert whole["why"] is None
 

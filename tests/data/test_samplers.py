@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reluflow.data import Dataset, Task, samplers
@@ -29,8 +29,10 @@ def test_orthogonally_separable_attains_mu(seed: int, n: int, d: int, mu: float)
 
 
 @settings(deadline=None, max_examples=60)
+@example(seed=22892, half=3, d=2, margin=1.0)
 @given(seed=seeds, half=st.integers(1, 12), d=st.integers(2, 8), margin=st.floats(1e-3, 10))
 def test_symmetric_separable_has_its_margin(seed: int, half: int, d: int, margin: float) -> None:
+    """With SciPy 1.15, whose `nnls` does not find the nearest point, the example was refused as not separable."""
     dataset = samplers.symmetric_separable(2 * half, d, margin, np.random.default_rng(seed))
     np.testing.assert_array_equal(dataset.X[half:], -dataset.X[:half])
     np.testing.assert_array_equal(dataset.y, np.repeat([1.0, -1.0], half))

@@ -14,7 +14,7 @@ QUICK = {"width": 20, "rtol": 1e-4, "max_steps": 100}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([GradientFlowClassifier(**QUICK), GradientFlowRegressor(**QUICK)])
+@parametrize_with_checks([GradientFlowClassifier(time=30.0, **QUICK), GradientFlowRegressor(time=10.0, **QUICK)])
 def test_scikit_learns_contract(estimator, check):
     check(estimator)
 

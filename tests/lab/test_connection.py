@@ -129,7 +129,7 @@ def test_a_long_run_is_shown_before_it_has_ended_and_keeps_the_cursor(open_page)
     """What is known is drawn early and said to be unfinished; where one scrubbed meanwhile, the whole run stands."""
     page = open_page(SLOW, settle=False)
     page.click("#tab-end")
-    until(page, UNFINISHED.format("told when it is there"))
+    until(page, UNFINISHED.format("shown when the run is over"))
     page.reload()
     until(page, UNFINISHED.format("the rest is being computed"))
     page.locator(".time").fill("0.5")

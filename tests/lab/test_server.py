@@ -66,6 +66,13 @@ def test_the_page_is_served_with_its_guards(laboratory):
     assert get(laboratory, path_of(laboratory) + "main.js")[1]["content-type"].startswith("text/javascript")
 
 
+def test_a_browser_keeps_the_files_of_a_page_and_no_refusal(laboratory):
+    """Forty files were asked for again by every page and every reload, a quarter of the work of opening one."""
+    for path, kept in ((path_of(laboratory) + "app.js", "private, max-age=86400"), ("/wrong/app.js", "no-store")):
+        _, headers, _ = get(laboratory, path)
+        assert {name.lower(): value for name, value in headers.items()}["cache-control"] == kept
+
+
 @pytest.mark.parametrize("path", ["/", "/wrong/", "/wrong/socket", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd"])
 def test_without_the_token_there_is_nothing(laboratory, path):
     status, _, body = get(laboratory, path)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from reluflow.data.dataset import Dataset
 from reluflow.network import Network
+from reluflow.study.group_sentences import about_groups
 from reluflow.study.neuron_groups import neuron_groups
 
 DATA = Dataset([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0])
@@ -37,3 +41,14 @@ def test_with_a_leak_no_neuron_is_dead():
     groups = neuron_groups(Network(w=[_at(200.0)], a=[1.0], leak=0.5), DATA)
     assert [g.name for g in groups] == ["bundle"]
     assert groups[0].num_active == 0
+
+
+@pytest.mark.parametrize(
+    ("dead", "words"), [(1, "1 is dead, 1 points in another direction"), (2, "2 are dead, 2 point in other directions")]
+)
+def test_one_neuron_is_not_several(dead, words):
+    """A study of ten classes said "1 are dead"."""
+    groups = neuron_groups(Network(w=[_at(40.0), _at(200.0)], a=[1.0, 1.0]), DATA)
+    group = {g.name: replace(g, neurons=np.arange(dead)) for g in groups}["dead"]
+    found = SimpleNamespace(dataset=DATA, groups=[groups[0], group, replace(group, name="rest")])
+    assert about_groups(found)[0].endswith(f"; {words}.")

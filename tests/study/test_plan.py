@@ -240,6 +240,16 @@ def test_the_parts_cut_short_are_listed():
     assert study(load("three-points"), theorems=(), width=5, seeds=0).cuts == ()
 
 
+@pytest.mark.parametrize(
+    ("allowed", "limit"), [({"max_steps": 12, "max_seconds": 600.0}, "12 steps"), ({"max_seconds": 0.02}, "0.014 s")]
+)
+def test_the_limit_that_cut_a_run_is_named(allowed, limit):
+    """The report said "12 steps or 420 s" of a run that its steps had ended."""
+    found = study(load("three-points"), theorems=(), width=15, seeds=0, **allowed)
+    assert found.cuts[0].part == "the first run"
+    assert found.cuts[0].limit == limit
+
+
 def test_a_run_whose_end_was_not_certified_in_time_is_told():
     """Breast cancer on a busy machine: after 160 s the study said "The run is under way." and nothing else."""
     data, runs = load("three-points"), []

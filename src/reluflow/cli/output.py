@@ -58,7 +58,7 @@ def vector(values: Iterable[float], digits: int = 5) -> str:
 
 
 def predicted_row(dataset: Dataset, outputs: FloatArray) -> tuple[str, str]:
-    """What a network says of the samples: its outputs, or how many of several classes are right."""
+    """What a network computes on the samples: its outputs, or how many of several classes are right."""
     if dataset.classes is None:
         return "predictions", vector(np.ravel(outputs), 8)
     right = int(np.sum(np.argmax(outputs, axis=1) == dataset.y))

@@ -86,7 +86,8 @@ def make_app(address: Address, laboratory: Laboratory) -> Starlette:
     from starlette.responses import HTMLResponse, Response
     from starlette.routing import Route, WebSocketRoute
 
-    page = _page_files()
+    page = _page_files()  # as long as the server lives they are the same, and the next one has another address
+    kept = {"Cache-Control": "private, max-age=86400"}
     headers = {**_HEADERS, "Content-Security-Policy": _POLICY.replace("{port}", str(address.port))}
 
     async def serve_file(request: HttpRequest) -> Response:
@@ -100,7 +101,7 @@ def make_app(address: Address, laboratory: Laboratory) -> Starlette:
         if found is None or "/" not in path:
             return Response("Not found.", 404, headers=headers)
         content, kind = found
-        return Response(content, headers=headers, media_type=kind)
+        return Response(content, headers=headers | kept, media_type=kind)
 
     async def open_socket(websocket: WebSocket) -> None:
         is_ours = (

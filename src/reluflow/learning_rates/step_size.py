@@ -92,11 +92,11 @@ class StepSize(RowsToFrame):
                 "At no learning rate could it be decided in the time allowed where descent ends."
                 + self._first_departure()
             )
-        told = sum(run.same_limit is not None for run in self.runs)
-        if boundary.up_to is None and told < len(self.runs):
+        num_decided = sum(run.same_limit is not None for run in self.runs)
+        if boundary.up_to is None and num_decided < len(self.runs):
             words = (
-                f"Where gradient descent ends could be told in the time allowed for {told} of {len(self.runs)} "
-                f"learning rates, and it is not at the {what} of the flow"
+                f"Where gradient descent ends could be decided in the time allowed for {num_decided} of "
+                f"{len(self.runs)} learning rates, and it is not at the {what} of the flow"
             )
         elif boundary.up_to is None:
             words = f"At no learning rate that was tried does gradient descent end at the {what} of the flow"

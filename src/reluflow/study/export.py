@@ -12,7 +12,7 @@ from reluflow.study.whole_study import Study
 def as_json(found: Study) -> dict[str, Any]:
     """The numbers of a study; what is not a finite number becomes null."""
     data = found.dataset
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "dataset": {"name": data.name, "n": data.n, "d": data.d, "task": str(data.task)}
         | ({} if data.num_outputs == 1 else {"outputs": data.num_outputs}),
         **({} if data.classes is None else {"classes": list(data.classes)}),
@@ -82,7 +82,7 @@ def as_json(found: Study) -> dict[str, Any]:
         ],
         "open_questions": list(found.open_questions),
     }
-    return {key: plain(value) for key, value in told.items()}
+    return {key: plain(value) for key, value in values.items()}
 
 
 def _conditions(found: Study) -> list[dict[str, Any]]:

@@ -150,11 +150,11 @@ def follow_flow(
         )
     except TrainingInterrupted as interrupt:
         cut = interrupt.trajectory
-        told = FlowSummary(cut, (*cut.frames, cut.end), _not_certified(cut), allowed, time.monotonic() - began)
+        summary = FlowSummary(cut, (*cut.frames, cut.end), _not_certified(cut), allowed, time.monotonic() - began)
         if on_run is not None:
-            on_run(told)
+            on_run(summary)
         limit = limit_or_undecided(cut, is_left_by_interruption=True)
-        raise FlowInterrupted(replace(told, limit=limit)) from interrupt
+        raise FlowInterrupted(replace(summary, limit=limit)) from interrupt
     descent = None
     if (
         fallback
@@ -178,17 +178,17 @@ def follow_flow(
             between += _at_phase_ends(trajectory, descent)
     between = [frame for frame in between if frame.log_time < trajectory.end.log_time]
     frames = (*sorted(between, key=lambda frame: frame.log_time), trajectory.end)
-    told = FlowSummary(trajectory, frames, _not_certified(trajectory), allowed, time.monotonic() - began, descent)
+    summary = FlowSummary(trajectory, frames, _not_certified(trajectory), allowed, time.monotonic() - began, descent)
     if on_run is not None:
-        on_run(told)
+        on_run(summary)
     try:
         limit = limit_or_undecided(trajectory)
     except KeyboardInterrupt as interrupt:
         limit = undecided(trajectory, "certifying the end of the run was interrupted.")
-        raise FlowInterrupted(replace(told, limit=limit)) from interrupt
+        raise FlowInterrupted(replace(summary, limit=limit)) from interrupt
     if descent is not None:
         limit = replace(limit, is_proof=False, reason=f"The run is {descent}. {limit.reason}")
-    return replace(told, limit=limit, seconds=time.monotonic() - began)
+    return replace(summary, limit=limit, seconds=time.monotonic() - began)
 
 
 def _not_certified(trajectory: Trajectory) -> CertifiedLimit:

@@ -13,7 +13,7 @@ from reluflow.study.neuron_groups import MOST_BUNDLES
 if TYPE_CHECKING:
     from reluflow.study.whole_study import Study
 
-FEW_BUNDLES = 3  # are told in a sentence; more belong in a table
+FEW_BUNDLES = 3  # are named in a sentence; more belong in a table
 
 
 def about_groups(found: Study) -> list[str]:
@@ -22,7 +22,7 @@ def about_groups(found: Study) -> list[str]:
         return []
     bundles = [g for g in found.groups if g.name == "bundle"]
     total = sum(g.size for g in found.groups)
-    others = [f"{g.size} {_OTHERS[g.name]}" for g in found.groups if g.name != "bundle"]
+    others = [f"{g.size} {_OTHERS[g.name][g.size > 1]}" for g in found.groups if g.name != "bundle"]
     tail = f"; {', '.join(others)}" if others else ""
     most = "the largest " if len(bundles) == MOST_BUNDLES and any(g.name == "rest" for g in found.groups) else ""
     count = f"{most}{len(bundles)} bundle{'s' if len(bundles) != 1 else ''}"
@@ -35,9 +35,9 @@ def about_groups(found: Study) -> list[str]:
             f"report){tail}."
         ]
     if found.dataset.num_outputs > 1:
-        names = output_names(found.dataset)
+        names, is_classes = output_names(found.dataset), found.dataset.classes is not None
         parts = [
-            f"{g.size} that {_push_words(g.output, names, is_classes=found.dataset.classes is not None)}, with "
+            f"{g.size} that {_push_words(g.output, names, is_one=g.size == 1, is_classes=is_classes)}, with "
             f"{g.share:.1%} of the weight, active on {g.num_active} of {found.dataset.n} samples"
             for g in bundles
             if g.output is not None
@@ -51,12 +51,17 @@ def about_groups(found: Study) -> list[str]:
     return [f"Of {total} neurons, the function is carried by {count}: {'; '.join(parts)}{tail}."]
 
 
-def _push_words(output: FloatArray, names: tuple[str, ...], *, is_classes: bool) -> str:
-    """Which outputs a bundle raises and lowers most."""
+def _push_words(output: FloatArray, names: tuple[str, ...], *, is_one: bool, is_classes: bool) -> str:
+    """Which outputs a bundle, or one neuron, raises and lowers most."""
+    ending = "s" if is_one else ""
     high, low = int(np.argmax(output)), int(np.argmin(output))
-    raised = [f"raise {names[high]}"] if output[high] > 0.0 else []
-    lowered = [f"lower {names[low]}"] if output[low] < 0.0 else []
+    raised = [f"raise{ending} {names[high]}"] if output[high] > 0.0 else []
+    lowered = [f"lower{ending} {names[low]}"] if output[low] < 0.0 else []
     return f"{' and '.join([*raised, *lowered])} most" if is_classes else " and ".join([*raised, *lowered])
 
 
-_OTHERS = {"light": "stayed too small to matter", "dead": "are dead", "rest": "point in other directions"}
+_OTHERS = {  # of one neuron, of several
+    "light": ("stayed too small to matter", "stayed too small to matter"),
+    "dead": ("is dead", "are dead"),
+    "rest": ("points in another direction", "point in other directions"),
+}

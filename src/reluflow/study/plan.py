@@ -17,6 +17,7 @@ from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.limits.levelling import may_be_stiff
 from reluflow.dynamics.flow_choice import choose_flow
 from reluflow.dynamics.stopping import LONGEST_WAIT
+from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.interruption import interrupt_between_steps
@@ -363,14 +364,15 @@ class RunningStudy:
 
     @property
     def _run_limit(self) -> str:
-        """What the first run may cost, in words."""
-        flow, allowed = self._study.flow, self._allowed
-        limits = []
-        if flow is not None and (allowed.max_steps is not None or allowed.max_seconds is None):
-            limits.append(f"{flow.max_steps:,.0f} steps")
-        if allowed.max_seconds is not None:
-            limits.append(f"{FLOW_SHARE * allowed.max_seconds:g} s")
-        return " or ".join(limits)
+        """What cut the first run, or its exact part, short: steps are the same on every machine, seconds are not."""
+        flow, seconds = self._study.flow, self._allowed.max_seconds
+        if flow is None:
+            return ""
+        outcome = flow.trajectory.outcome
+        why = outcome.code if flow.descent is None or outcome.is_spent else flow.descent.why
+        if seconds is not None and why == Outcome.MAX_SECONDS.code:
+            return f"{FLOW_SHARE * seconds:g} s"
+        return f"{flow.max_steps:,.0f} steps"
 
     def _stage(self, name: str) -> str:
         if name in _WORDS:

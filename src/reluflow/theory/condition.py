@@ -19,7 +19,7 @@ NOT_CLASSES = "the labels are no classes"  # of one that asks for any number of 
 
 @dataclass(frozen=True)
 class Condition:
-    """What a dataset says to one assumption.
+    """Whether a dataset meets one assumption, and by what margin.
 
     Parameters
     ----------

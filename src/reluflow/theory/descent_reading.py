@@ -67,8 +67,8 @@ def _over_rates(parts: tuple[MeasuredConclusion, ...], lr: float) -> MeasuredCon
     if any(c.holds is None for c in parts):
         return replace(next(c for c in parts if c.holds is None), is_empty=False)
     misses = [_miss(c) for c in parts]
-    told = ", ".join(f"{miss:.3g}" for miss in misses)
-    where = f"{first.detail}; missed by {told} at step size {lr:g}, a half and a quarter of it"
+    listed = ", ".join(f"{miss:.3g}" for miss in misses)
+    where = f"{first.detail}; missed by {listed} at step size {lr:g}, a half and a quarter of it"
     in_proportion = math.isfinite(misses[0]) and misses[-1] <= misses[0] / _SHRINKS ** (len(misses) - 1)
     if in_proportion and all(later <= earlier for earlier, later in pairwise(misses)):
         factor = max(miss * k / lr for miss, k in zip(misses, _HALVINGS, strict=True))

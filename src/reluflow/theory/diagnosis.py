@@ -92,7 +92,7 @@ class Applicability:
 
 @dataclass(frozen=True)
 class Diagnosis(RowsToFrame):
-    """What one dataset says to every assumption and theorem."""
+    """Which assumptions one dataset meets, and which theorems apply to it."""
 
     dataset: Dataset
     loss: AbstractLoss

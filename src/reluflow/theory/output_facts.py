@@ -81,7 +81,7 @@ class OutputFacts:
 
 
 def judged(assumption: Assumption, facts: DatasetFacts | OutputFacts) -> Comparison:
-    """What a dataset says to an assumption; of several outputs, nothing where it has no meaning for them."""
+    """Whether a dataset meets an assumption; of several outputs, nothing where it has no meaning for them."""
     if isinstance(facts, DatasetFacts):
         return assumption.judge(facts)
     return undecided(facts.without_meaning) if assumption.judge_outputs is None else assumption.judge_outputs(facts)

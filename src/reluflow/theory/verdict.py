@@ -1,4 +1,4 @@
-"""Verdict: what a theorem says of one problem and one run, with every margin and slack."""
+"""Verdict: whether a theorem holds for one problem and one run, with every margin and slack."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def deciding(theorem: Theorem, conclusions: tuple[MeasuredConclusion, ...]) -> t
 
 @dataclass(frozen=True, repr=False)
 class Verdict(RowsToFrame):
-    """What a theorem says of one problem.
+    """Whether a theorem holds for one problem.
 
     Parameters
     ----------

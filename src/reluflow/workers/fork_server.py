@@ -1,6 +1,6 @@
 """The program that worker processes are forked from: `python -m reluflow.workers.fork_server DESCRIPTOR SECONDS`.
 
-It loads once what every worker needs, and then does what the socket with that descriptor says: a message with a
+It loads once what every worker needs, and then follows the socket with that descriptor: a message with a
 descriptor forks a worker, which talks over it, and is answered with the worker's process id; a message with a process
 id waits for the end of that process and is answered with its status. What workers print goes to standard error.
 

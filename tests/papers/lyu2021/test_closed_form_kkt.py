@@ -203,7 +203,7 @@ def test_the_condition_for_the_middle_set_is_exact():
         X = data.X.copy()
         X[:, 2] = offset
         points = middle_points(X, data.y, 0.5)
-        assert (points.have >= points.need) is is_inside
+        assert (points.attained >= points.required) is is_inside
         evidence = Evidence(example_problem(APPENDIX_I_1_2, Dataset(X, data.y)))
         stated = np.array([0.2, 0.0, offset]) / np.hypot(0.2, offset)
         residual = kkt_certificate(Network([stated], [1.0], leak=0.5), evidence.dataset).residual

@@ -103,7 +103,7 @@ export class Findings {
   end() {
     const { run } = this.app, { limit, ghostLimit } = this.app.answers;
     if (!run) return [this.summary(run)];
-    if (run.isRunning) return [this.summary(run), element("p", {}, "The phases and the end are told when it is there.")];
+    if (run.isRunning) return [this.summary(run), element("p", {}, "Phases and end are shown when the run is over.")];
     const { header } = run;
     /** @type {Child[]} */
     const nodes = [

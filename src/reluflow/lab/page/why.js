@@ -52,10 +52,10 @@ function eventSentences(run, j) {
   const found = [];
   for (let k = 0; k < t.length; k++) if (neuron[k] === j) found.push(k);
   if (!found.length) return run.header.events_complete ? ["It crossed no boundary."] : ["Its events are not among those that were sent; `reluflow train --save` keeps all."];
-  const told = found.slice(0, 6).map((k) => kind[k] === 5
+  const parts = found.slice(0, 6).map((k) => kind[k] === 5
     ? `its output weight changed sign at t = ${when(t[k], run)}`
     : `it ${PAST[kind[k]]} the boundary of sample ${sample[k] + 1} at t = ${when(t[k], run)}`);
-  const sentences = [`${capital(told.join("; "))}${found.length > 6 ? `; and ${found.length - 6} more events` : ""}.`];
+  const sentences = [`${capital(parts.join("; "))}${found.length > 6 ? `; and ${found.length - 6} more events` : ""}.`];
   const lastEvent = found[found.length - 1];
   if (kind[lastEvent] === 3) sentences.push("It died there: on the side it came to nothing pulls it, so it no longer moves.");
   return sentences;

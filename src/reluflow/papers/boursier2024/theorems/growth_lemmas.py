@@ -49,9 +49,12 @@ def pair_drift(states: tuple[PhaseState, ...]) -> float:
     members = first.sets.positive
     for state in states[1:]:
         grown = (state.log_output_weights - first.log_output_weights)[members]
-        told = (first.pair_gaps > TOLD_APART) & (state.pair_gaps > TOLD_APART)
-        if np.any(told):
-            change = np.log(state.pair_gaps[told] / first.pair_gaps[told]) + (grown[:, None] + grown[None, :])[told]
+        are_distinct = (first.pair_gaps > TOLD_APART) & (state.pair_gaps > TOLD_APART)
+        if np.any(are_distinct):
+            change = (
+                np.log(state.pair_gaps[are_distinct] / first.pair_gaps[are_distinct])
+                + (grown[:, None] + grown[None, :])[are_distinct]
+            )
             worst = max(worst, float(np.max(np.abs(change))))
     return worst
 

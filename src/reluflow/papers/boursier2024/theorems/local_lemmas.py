@@ -176,8 +176,8 @@ def loss_prefactor(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
 @in_phase(TrainingPhase.CONVERGENCE)
 def _loss_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     level, rate = float(np.log(loss_prefactor(evidence, states))), convergence_rate(evidence)
-    told = require(_resolved(evidence), NONE_RESOLVED)
-    largest = max(float(np.log(max(excess_loss(s), 1e-300)) + rate * (s.time - states[0].time)) for s in told)
+    resolved = require(_resolved(evidence), NONE_RESOLVED)
+    largest = max(float(np.log(max(excess_loss(s), 1e-300)) + rate * (s.time - states[0].time)) for s in resolved)
     return at_most(
         largest, level, detail=rf"largest $\ln(L - L^*) + a (t - \tau_3)$ {largest:.6g} against $\ln K$ = {level:.6g}"
     )

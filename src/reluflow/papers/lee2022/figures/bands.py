@@ -11,8 +11,8 @@ from reluflow.arrays import IndexArray, IntArray
 from reluflow.papers.lee2022.figures.neuron_curves import NeuronCurves
 from reluflow.papers.lee2022.single_neuron import Band, descent_magnitude_band
 
-ANGLE_ROOM = 0.01  # radians by which the bounds on the angle may be missed on samples
-FLOW_ROOM = 1e-9  # relative, for the exact flow, of which the theorems speak: it is integrated to 1e-12
+ANGLE_ALLOWANCE = 0.01  # radians by which the bounds on the angle may be missed on samples
+FLOW_ALLOWANCE = 1e-9  # relative, for the exact flow, of which the theorems speak: it is integrated to 1e-12
 ROUNDING = 1e-12  # of |w*|
 
 STRICT_INEQUALITY = (

@@ -23,9 +23,9 @@ from reluflow.arrays import FloatArray, IntArray
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.figures.bands import (
-    ANGLE_ROOM,
+    ANGLE_ALLOWANCE,
+    FLOW_ALLOWANCE,
     FLOW_NAME,
-    FLOW_ROOM,
     LOOK_DESCENT,
     LOOK_FLOW,
     LOOK_LOWER,
@@ -112,7 +112,7 @@ def claims(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
 
 
 def _bounds(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
-    sampled, exact, population, outside, rooms = [], [], [], [], []
+    sampled, exact, population, outside, allowances = [], [], [], [], []
     for column, q in enumerate(LAYERS):
         start, limits = start_of(results, column), magnitudes_of(results, column)
         band = bounds_on_gap(settings, results, column)
@@ -120,7 +120,7 @@ def _bounds(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
         sampled.append(np.min(band.slack(results.sampled.gap[:, column])))
         population.append(np.min(band.slack(results.population.gap[:, column])))
         exact.append(np.min(flow_band.log_slack(results.flow.gap[:, column])))
-        rooms.append(descent_tolerance(start, settings.rates[q]))
+        allowances.append(descent_tolerance(start, settings.rates[q]))
         magnitude = results.sampled.magnitude[:, column]
         breach = max(limits.smallest - np.min(magnitude), np.max(magnitude) - limits.largest)
         outside.append(breach / start.teacher_magnitude)
@@ -129,21 +129,21 @@ def _bounds(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
             f"the bounds of Theorems A.2 and 4.2 hold in all nine panels, $n$ = {settings.n:,} (smallest slack, "
             f"radians)",
             min(sampled),
-            -ANGLE_ROOM,
+            -ANGLE_ALLOWANCE,
             source="Fig. 1; Theorems A.2, 4.2",
         ),
         Claim.above(
             r"they hold along the exact flow from the same starts (smallest slack, relative to $\pi - \varphi$)",
             min(exact),
-            -FLOW_ROOM,
+            -FLOW_ALLOWANCE,
             source=OURS,
         ),
         Claim(
             r"they hold for descent at this step size on infinitely many samples, up to $2 \eta R^{2q}$ radians "
             r"(smallest slack, radians)",
-            all(slack >= -room for slack, room in zip(population, rooms, strict=True)),
+            all(slack >= -allowance for slack, allowance in zip(population, allowances, strict=True)),
             min(population),
-            f"at least {-max(rooms):.2g} to {-min(rooms):.2g}, by panel",
+            f"at least {-max(allowances):.2g} to {-min(allowances):.2g}, by panel",
             source=OURS,
         ),
         Claim.below(
@@ -175,7 +175,7 @@ def _order(results: NineStarts) -> tuple[Claim, ...]:
             0.2,
             source="Sec. 5.1: for $m = 1$ “independent with magnitude”",
         ),
-        Claim.below("and none at all in the exact flow (the same)", spread(flow[1]), FLOW_ROOM, source=OURS),
+        Claim.below("and none at all in the exact flow (the same)", spread(flow[1]), FLOW_ALLOWANCE, source=OURS),
         Claim.above(
             r"three layers: the small start is the slowest (how far $\varphi$ is behind MN and LN at the end, "
             r"degrees)",

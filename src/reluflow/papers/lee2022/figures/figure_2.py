@@ -19,8 +19,8 @@ import numpy as np
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.figures.bands import (
+    FLOW_ALLOWANCE,
     FLOW_NAME,
-    FLOW_ROOM,
     LOOK_DESCENT,
     LOOK_FLOW,
     LOOK_LOWER,
@@ -112,7 +112,7 @@ def _bounds(settings: Settings, results: NineStarts) -> tuple[Claim, ...]:
         Claim.above(
             "both hold along the exact flow from the same starts (smallest slack over $|w^*|$)",
             min(flow_slack_of(settings, results, column, begin) for column in COLUMNS for begin in (0, row)),
-            -FLOW_ROOM,
+            -FLOW_ALLOWANCE,
             source=OURS,
         ),
         Claim.above(

@@ -20,8 +20,8 @@ import numpy as np
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.figures.bands import (
+    FLOW_ALLOWANCE,
     FLOW_NAME,
-    FLOW_ROOM,
     LOOK_DESCENT,
     LOOK_FLOW,
     LOOK_LOWER,
@@ -137,13 +137,13 @@ def _bounds(settings: Settings, results: Restarts) -> tuple[Claim, ...]:
         Claim.above(
             f"along the exact flow they hold from {sizes} starts (smallest slack over $|w^*|$)",
             min(flow_slack),
-            -FLOW_ROOM,
+            -FLOW_ALLOWANCE,
             source=OURS,
         ),
         Claim.below(
             f"and are nested from {sizes} starts (largest breach over $|w^*|$)",
             max(flow_breach),
-            FLOW_ROOM,
+            FLOW_ALLOWANCE,
             source=OURS,
         ),
         Claim.above(

@@ -1,6 +1,6 @@
 """Angles that never cancel: the gap to alignment, its logarithmic coordinate, and the deficit eps.
 
-Throughout this room phi = pi - angle(w, w*) lies in (0, pi) and phi -> pi means aligned; the *gap* is
+Throughout this package phi = pi - angle(w, w*) lies in (0, pi) and phi -> pi means aligned; the *gap* is
 delta = pi - phi = angle(w, w*), and psi = log tan(phi/2) resolves both ends of the interval.
 """
 

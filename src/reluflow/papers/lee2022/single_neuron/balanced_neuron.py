@@ -101,7 +101,7 @@ class BalancedNeuron:
 
     @property
     def clock(self) -> float:
-        """v*^(2q)/2: the intrinsic time of this room is this times t."""
+        """v*^(2q)/2: the intrinsic time of the flow of one neuron is this times t."""
         return float(0.5 * self.teacher_magnitude ** (2 * self.q))
 
     @property
