@@ -28,14 +28,14 @@ class MiddlePoints:
     nearest: float
     farthest: float
     offset: float
-    have: float
-    need: float
+    attained: float
+    required: float
     pair_margin: float
 
     @property
     def slack(self) -> float:
         """By how much the condition holds."""
-        return self.have - self.need
+        return self.attained - self.required
 
 
 def middle_points(X: FloatArray, y: FloatArray, leak: float) -> MiddlePoints | None:
@@ -92,8 +92,8 @@ def _middle(evidence: Evidence) -> Comparison:
     if points is None:
         return fails(r"the samples are not $(x, \pm 1, c)$ against $(-x, 0, c)$")
     words = (
-        rf"$\mathrm{{leak}}\, \varepsilon \varepsilon'$ = {points.have:.6g} against "
-        rf"$\varepsilon^2 + (1 + \mathrm{{leak}}) c^2$ = {points.need:.6g}"
+        rf"$\mathrm{{leak}}\, \varepsilon \varepsilon'$ = {points.attained:.6g} against "
+        rf"$\varepsilon^2 + (1 + \mathrm{{leak}}) c^2$ = {points.required:.6g}"
     )
     return judgement(points.slack >= 0.0, points.slack, words)
 
