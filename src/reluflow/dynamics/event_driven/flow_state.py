@@ -13,8 +13,8 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import heights_of
+from reluflow.dynamics.event_driven.next_step_kernels import Stages, read_columns
 from reluflow.dynamics.event_driven.slides import SlideWatch
-from reluflow.dynamics.event_driven.step_kernels import have_drifted
 from reluflow.dynamics.gradient import Gradient, RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, shrinks_for_ever
@@ -22,9 +22,7 @@ from reluflow.dynamics.shared.boundary_events import BoundaryEvents
 from reluflow.dynamics.shared.flow_kernels import (
     outputs_of,
     reading_of,
-    relative_forces,
-    velocity,
-    wall_forces,
+    wall_pulls_of,
 )
 from reluflow.dynamics.shared.pull_errors import GIVEN_OUTPUTS, pull_errors
 from reluflow.dynamics.shared.stationary_limit import polish
@@ -55,8 +53,8 @@ class FlowState:
     2. Groups change inside `with state.changing() as neurons`, which syncs before and rebuilds `columns`, `layout`,
        slopes and `slides` after, so that these four always belong together. The one exception are light crossers, who
        pass from frame to frame within a step: their moments in `layout` move with them, and no column changes.
-    3. `slopes[0]`, `rates[0]` and `log_rate` belong to `columns`, except after `arrive_within`, where `has_slopes` is
-       False until `refresh_slopes`.
+    3. The slopes of stage 0 and `log_rate` belong to `columns`, except after `arrive_within`, where `has_slopes` is
+       False until `settle`.
 
     Attributes
     ----------
@@ -64,7 +62,7 @@ class FlowState:
         The groups, and what happens to neurons that stand on walls.
     columns, layout
         What the kernels integrate.
-    slopes, rates
+    stages
         Room for the stages of a step; stage 0 holds the slopes here.
     log_rate
         ln R here; forces are relative to R (see `relative_forces`).
@@ -78,6 +76,7 @@ class FlowState:
         self._problem = problem
         self.neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
         self.output_error = GIVEN_OUTPUTS
+        self.log_rate = 0.0
         self.boundary = BoundaryEvents(self.neurons, recorder, ridge, self.pull_errors)
         waiting = self.neurons.assign_initial_groups()
         self._rebuild()
@@ -107,22 +106,36 @@ class FlowState:
 
     def _rebuild(self) -> None:
         self.columns, self.layout = self.neurons.rebuild()
-        self.slopes = np.zeros((16, *self.columns.shape))
-        self.rates = np.ones(16)
-        self.refresh_slopes()
+        self.stages = Stages(np.zeros((16, *self.columns.shape)), np.ones(16))
+        self.has_slopes = False
+        self._read_columns(may_drift=False)
         self.slides = SlideWatch(self.neurons, self.layout, self.boundary.ridges)
 
-    def refresh_slopes(self) -> None:
-        """Forces and slopes at the columns as they are."""
-        _, self.log_rate = velocity(self.columns, self.layout, 0.0, self.slopes[0])
-        self.rates[0] = 1.0
-        self.has_slopes = True
+    def settle(self) -> bool:
+        """Read off the columns what is to be known, unless one has drifted from norm 1 or has grown; whether one has.
 
-    def arrive(self, columns: FloatArray, log_rate: float, decayed: float) -> None:
-        """Move to the end of a whole step, whose slopes are those of its last stage; all has shrunk by e^-decayed."""
+        Such columns are to be taken into their neurons.
+        """
+        return self._read_columns(may_drift=True)
+
+    def _read_columns(self, *, may_drift: bool) -> bool:
+        has_drifted, self.log_rate, reading = read_columns(
+            self.columns,
+            self.stages,
+            self.layout,
+            self.neurons.column_table,
+            self.log_rate,
+            self.has_slopes,
+            may_drift,
+        )
+        if not has_drifted:
+            self.has_slopes, self._reading = True, StateReading(*reading)
+        return bool(has_drifted)
+
+    def arrive(self, columns: FloatArray, log_rate: float, decayed: float, reading: StateReading | None = None) -> None:
+        """Move to the end of a whole step, whose slopes are in stage 0 already; all has shrunk by e^-decayed."""
         self.columns, self.log_rate = columns, log_rate
-        self.slopes[0] = self.slopes[12]
-        self.rates[0] = 1.0
+        self._reading = reading
         self._take_out(decayed)
 
     def arrive_within(self, columns: FloatArray, decayed: float) -> None:
@@ -134,18 +147,14 @@ class FlowState:
         """Move the weight decay of a step from the columns, back on their quadric then, into the neurons' sizes."""
         if decayed > 0.0 and self._problem.trains_output_layer:
             factor = np.exp(decayed)
-            self.columns *= factor
-            self.slopes[0] *= factor
+            self.columns *= factor  # which forgets what was read off them
+            self.stages.slopes[0] *= factor
             self.layout.weights[:] /= factor**2
             self.neurons.decay(decayed)
 
     def sync(self) -> None:
         """Write the columns back into the neurons."""
         self.neurons.sync(self.columns, self.layout)
-
-    def has_drifted(self) -> bool:
-        """Whether a neuron column has drifted from norm 1 or a frame has grown enough to be taken into its neurons."""
-        return bool(have_drifted(self.columns, self.neurons.column_neurons))
 
     def outputs(self) -> FloatArray:
         """h(x_k), shape (n,); the same array until the state changes."""
@@ -162,9 +171,7 @@ class FlowState:
 
     def wall_pulls(self, columns: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Pull of every wall on its two sides, relative to R, here or at other columns."""
-        outputs = self.outputs() if columns is None else outputs_of(columns, self.layout)
-        forces, _ = relative_forces(outputs, self.layout)
-        plus, minus = wall_forces(forces, self.layout)
+        plus, minus = wall_pulls_of(self.columns if columns is None else columns, self.layout)
         return np.asarray(plus), np.asarray(minus)
 
     def pull_errors(self) -> FloatArray:

@@ -8,7 +8,9 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import (
+    ColumnTable,
     Members,
+    Neighbours,
     gather,
     heights_of,
     moment_of_group,
@@ -70,7 +72,7 @@ class GroupedNeurons:
         self.can_change_sign = (self.invariant < 0.0) & self.keeps_balance
         self.group = np.zeros(self.num_neurons, dtype=np.int64)
         self.expiry = np.zeros(self.num_neurons)
-        self.column_neurons = np.zeros(0, dtype=np.int64)
+        self.column_table = ColumnTable(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int8))
         self.frames: dict[int, FloatArray] = {}
         self._moments: dict[int, FloatArray] = {}
         self._moment_trace: dict[int, float] = {}
@@ -212,8 +214,8 @@ class GroupedNeurons:
 
     def sync(self, columns: FloatArray, layout: Layout) -> None:
         """Write the columns back into the neurons and the frames."""
-        singles = self.column_neurons >= 0
-        self.shapes[self.column_neurons[singles]] = columns[singles]
+        singles = self.column_table.neurons >= 0
+        self.shapes[self.column_table.neurons[singles]] = columns[singles]
         for g in self.frames:
             first = layout.starts[g]
             self.frames[g] = columns[first : first + self.d + 1].copy()
@@ -274,6 +276,10 @@ class GroupedNeurons:
             self.group, self.shapes, self.mass, self.output_sign, self.can_change_sign, self.expiry, self.path
         )
 
+    def neighbours(self) -> Neighbours:
+        """The groups beside each group, likewise."""
+        return Neighbours(self.beyond, self.upon)
+
     # -- columns ------------------------------------------------------------------------------------------------
 
     def rebuild(self) -> tuple[FloatArray, Layout]:
@@ -290,8 +296,7 @@ class GroupedNeurons:
             self.renormalise(far)
         gathered = gather(self.members(), self.invariant, counts, is_frame)
         starts, columns = gathered.starts, gathered.columns
-        self.column_neurons, self.column_invariants = gathered.column_neurons, gathered.invariants
-        self.column_watch = gathered.watch
+        self.column_table = gathered.table
         frame_of_group = np.full(num_groups, -1, dtype=np.int64)
         moments = np.zeros((len(self.frames), width, width))
         for row, g in enumerate(sorted(self.frames)):

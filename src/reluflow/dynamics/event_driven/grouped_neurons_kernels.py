@@ -6,7 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import BoolVector, FloatArray, FloatCube, FloatMatrix, FloatVector, IntArray, IntVector, SignVector
+from reluflow.arrays import (
+    BoolVector,
+    FloatArray,
+    FloatCube,
+    FloatMatrix,
+    FloatVector,
+    IntArray,
+    IntCube,
+    IntMatrix,
+    IntVector,
+    SignVector,
+)
 from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.shared.flow_kernels import Layout
 
@@ -21,6 +32,21 @@ class Members(NamedTuple):
     can_change_sign: BoolVector  # (m,)
     expiry: FloatVector  # (m,) a neuron need not be looked at before the path of its group exceeds this
     path: FloatVector  # (G,) how far pre-activations can have moved since the frame of a group was last reset
+
+
+class Neighbours(NamedTuple):
+    """The groups beside each group; G groups, B walls."""
+
+    beyond: IntMatrix  # (G, B) the one on the other side of a wall, or -1
+    upon: IntCube  # (G, B, 2) those that slide on it with a < 0 and a > 0, or -1
+
+
+class ColumnTable(NamedTuple):
+    """What the columns are, each."""
+
+    neurons: IntVector  # (C,) the neuron, or -1 in a frame
+    invariants: FloatVector  # (C,) a^2 - |w|^2 of a neuron
+    watch: SignVector  # (C,) sign of a where it may change, else 0
 
 
 @kernel()
@@ -96,11 +122,9 @@ class Gathered(NamedTuple):
 
     starts: IntVector  # (G + 1,) columns of each group
     column_group: IntVector  # (C,)
-    column_neurons: IntVector  # (C,) the neuron, or -1 in a frame
     columns: FloatMatrix  # (C, d + 1)
     weights: FloatVector  # (C,) mass of the neuron, 0 in a frame
-    invariants: FloatVector  # (C,)
-    watch: SignVector  # (C,) sign of a where it may change, else 0
+    table: ColumnTable
 
 
 @kernel()
@@ -134,7 +158,7 @@ def gather(members: Members, invariant: FloatVector, counts: IntVector, is_frame
             watch[c] = members.output_sign[j]
         for i in range(width):
             columns[c, i] = members.shapes[j, i]
-    return Gathered(starts, column_group, column_neurons, columns, weights, invariants, watch)
+    return Gathered(starts, column_group, columns, weights, ColumnTable(column_neurons, invariants, watch))
 
 
 @kernel()

@@ -181,6 +181,12 @@ def wall_forces(forces: FloatVector, layout: Layout) -> tuple[FloatArray, FloatA
     return plus, minus
 
 
+@kernel()
+def wall_pulls_of(columns: FloatMatrix, layout: Layout) -> tuple[FloatArray, FloatArray]:
+    """`wall_forces` where the columns are these."""
+    return wall_forces(relative_forces(outputs_of(columns, layout), layout)[0], layout)
+
+
 @borrowing_kernel()
 def add_wall_pulls(g: int, plus: FloatVector, minus: FloatVector, layout: Layout, pull: FloatVector) -> None:
     """Add what the walls that group g does not slide on pull, each on the side it is on."""
