@@ -22,9 +22,9 @@ from reluflow.arrays import (
     IntVector,
 )
 from reluflow.bernstein_kernels import NO_ROOT, first_root, value_at
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import Members
-from reluflow.dynamics.event_driven.step_kernels import some_columns_at
+from reluflow.dynamics.event_driven.step_kernels import write_columns_at
 from reluflow.dynamics.event_driven.tuning import UNCLEAR
 from reluflow.dynamics.shared.flow_kernels import Layout
 from reluflow.geometry.boundary.events import DEATH, REFRACTION, SIGN_CHANGE, SLIDE_ENTRY
@@ -50,23 +50,16 @@ class Course(NamedTuple):
     slide_to: IntCube  # (G, B, 2) the group on it with a < 0 and a > 0, or -1
 
 
-@kernel()
-def _frame_at(dense: FloatCube, first: int, theta: float) -> FloatArray:
-    """Rows of one frame at a fraction of the step."""
-    return some_columns_at(dense, first, dense.shape[2], theta)
-
-
-@kernel()
-def _coefficients_in(frame: FloatMatrix, z: FloatVector) -> FloatArray:
-    """The row c with c @ frame = z, for a frame that is a Lorentz transformation up to the error of a step.
+@borrowing_kernel()
+def _write_coefficients(frame: FloatMatrix, z: FloatVector, residual: FloatVector, solution: FloatVector) -> None:
+    """Write the row c with c @ frame = z, for a frame that is a Lorentz transformation up to the error of a step.
 
     The exact inverse J F^T J serves as approximate one, and its defect is iterated away, so that a neuron put on a wall
     stays on it in the coordinates of its new group.
     """
     width = z.shape[0]
-    solution = np.zeros(width)
-    residual = np.empty(width)
     for i in range(width):
+        solution[i] = 0.0
         residual[i] = z[i]
     for _ in range(3):
         for e in range(width):
@@ -78,7 +71,6 @@ def _coefficients_in(frame: FloatMatrix, z: FloatVector) -> FloatArray:
             residual[i] = z[i]
             for e in range(width):
                 residual[i] -= solution[e] * frame[e, i]
-    return solution
 
 
 @kernel()
@@ -152,8 +144,8 @@ def carry_crossers(
     event_thetas = np.empty(capacity)
     codes = np.empty(capacity, dtype=np.int64)
     count = 0
-    z = np.empty(d + 1)
-    shape = np.empty(d + 1)
+    z, shape, residual = np.empty(d + 1), np.empty(d + 1), np.empty(d + 1)
+    frame = np.empty((d + 1, d + 1))
     for index in range(crossers.shape[0]):
         j = crossers[index]
         g = group[j]
@@ -196,7 +188,7 @@ def carry_crossers(
             if code == SIGN_CHANGE:
                 sign = -sign
             else:
-                frame = _frame_at(dense, layout.starts[g], theta)
+                write_columns_at(dense, layout.starts[g], theta, frame)
                 for i in range(d + 1):
                     z[i] = 0.0
                     for e in range(d + 1):
@@ -206,9 +198,8 @@ def carry_crossers(
                     height += layout.normals[wall, i] * z[i]
                 for i in range(d):
                     z[i] -= height * layout.normals[wall, i]
-                coefficients = _coefficients_in(_frame_at(dense, layout.starts[target], theta), z)
-                for e in range(d + 1):
-                    shape[e] = coefficients[e]
+                write_columns_at(dense, layout.starts[target], theta, frame)
+                _write_coefficients(frame, z, residual, shape)
             if commit:
                 if count == neurons.shape[0]:  # room for as many again
                     neurons = np.concatenate((neurons, neurons))

@@ -6,15 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, FloatMatrix, FloatVector, IntArray, IntVector
+from reluflow.arrays import FloatCube, FloatMatrix, FloatVector, IntArray, IntVector
 from reluflow.bernstein_kernels import first_root, value_at
 from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.event_driven.carrying_kernels import Arrivals, Course, carry_until_trouble, last_within_budget
 from reluflow.dynamics.event_driven.crossing_kernels import pulls_at, refresh_expiry, scan_frames
-from reluflow.dynamics.event_driven.grouped_neurons_kernels import ColumnTable, Members, Neighbours, through_columns
-from reluflow.dynamics.event_driven.next_step_kernels import MetWalls, Stages
+from reluflow.dynamics.event_driven.grouped_neurons_kernels import (
+    ColumnTable,
+    Members,
+    Neighbours,
+    renew_moments,
+    through_columns,
+)
+from reluflow.dynamics.event_driven.next_step_kernels import StepSpace
 from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
-from reluflow.dynamics.event_driven.step_kernels import columns_at
+from reluflow.dynamics.event_driven.step_kernels import write_columns_at
 from reluflow.dynamics.shared.flow_kernels import Layout
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
@@ -53,50 +59,52 @@ class Carried(NamedTuple):
 def reach_event(
     columns: FloatMatrix,
     end: FloatMatrix,
-    met: MetWalls,
+    num_met: int,
     way: Way,
     pulls: FloatMatrix,
-    stages: Stages,
+    space: StepSpace,
     layout: Layout,
     table: ColumnTable,
     members: Members,
     neighbours: Neighbours,
-) -> tuple[float, float, FloatArray, Arrivals, Carried]:
-    """Cut a step at the first event that matters: the fraction, the time elapsed, the columns there, who is on a wall.
+) -> tuple[float, float, Arrivals, Carried]:
+    """Cut a step at the first event that matters: the fraction, the time elapsed, who stands on a wall there.
 
-    The light crossers have then been taken through it; `pulls` is D of every group at the start.
+    `end` holds the columns at the end of the step, and then those there; `pulls` is D of every group at its start. The
+    light crossers have been taken along.
     """
     stop = min(1.0, way.exit_theta)
-    for theta in met.thetas:
-        stop = min(stop, theta)
-    if value_at(met.clock, stop) > way.time_left * (1.0 + 1e-14):
+    for place in range(num_met):
+        stop = min(stop, space.met_thetas[place])
+    if value_at(space.clock, stop) > way.time_left * (1.0 + 1e-14):
         if layout.loss.fades:
-            stop = first_root(way.time_left - met.clock, 0.0)
+            stop = first_root(way.time_left - space.clock, 0.0)
         else:
             stop = way.time_left / way.length
     has_frames = layout.moments.shape[0] > 0
-    carried = (
-        carried_through(stop, columns, met, way, pulls, layout, members, neighbours) if has_frames else nobody(stop)
-    )
-    stop = carried.stop
+    if has_frames:
+        carried = carried_through(stop, columns, way, pulls, space.dense, layout, members, neighbours)
+    else:
+        carried = nobody(stop)
+    stop, elapsed = carried.stop, way.elapsed
     if stop >= 1.0:
-        elapsed, here = way.elapsed, end
-        stages.slopes[0] = stages.slopes[12]
-        stages.rates[0] = 1.0
+        space.slopes[0] = space.slopes[12]
+        space.rates[0] = 1.0
     else:
         # as the polynomial says, not put back on the quadric: a shift would take neurons across walls unseen
-        elapsed, here = value_at(met.clock, stop), columns_at(met.dense, stop)
+        elapsed = value_at(space.clock, stop)
+        write_columns_at(space.dense, 0 * num_met, stop, end)
     if has_frames:
         for g in range(carried.growth.shape[0]):
             members.path[g] += carried.growth[g]
-        refresh_expiry(carried.looked, here, layout, members)
-    due = standing_on_walls(stop, met, here, layout)
+        refresh_expiry(carried.looked, end, layout, members)
+    due = standing_on_walls(stop, num_met, end, space, layout)
     arrivals = Arrivals(
-        np.concatenate((table.neurons[met.columns[due]], carried.arrivals.neurons)),
-        np.concatenate((met.walls[due], carried.arrivals.walls)),
-        np.concatenate((met.thetas[due], carried.arrivals.thetas)),
+        np.concatenate((table.neurons[space.met_columns[due]], carried.arrivals.neurons)),
+        np.concatenate((space.met_walls[due], carried.arrivals.walls)),
+        np.concatenate((space.met_thetas[due], carried.arrivals.thetas)),
     )
-    return stop, elapsed, here, arrivals, carried
+    return stop, elapsed, arrivals, carried
 
 
 @kernel()
@@ -107,19 +115,21 @@ def nobody(stop: float) -> Carried:
 
 
 @kernel()
-def standing_on_walls(stop: float, met: MetWalls, here: FloatMatrix, layout: Layout) -> IntArray:
+def standing_on_walls(
+    stop: float, num_met: int, here: FloatMatrix, space: StepSpace, layout: Layout
+) -> IntArray:
     """Which of the columns that a step meets walls with stand on one at its end.
 
     Those that are due, and of the later ones those that are there already, to rounding: a neuron parallel to one that
     is due arrives with it.
     """
     num_walls, d = layout.normals.shape
-    due = np.empty(met.columns.shape[0], dtype=np.int64)
+    due = np.empty(num_met, dtype=np.int64)
     count = 0
-    for place in range(met.columns.shape[0]):
-        is_due = met.thetas[place] <= stop + AT_ONCE
+    for place in range(num_met):
+        is_due = space.met_thetas[place] <= stop + AT_ONCE
         if not is_due:
-            c, wall = met.columns[place], met.walls[place]
+            c, wall = space.met_columns[place], space.met_walls[place]
             height, size = here[c, d], here[c, d] ** 2 if layout.moves_outputs else 0.0
             if wall < num_walls:
                 height = 0.0
@@ -138,15 +148,15 @@ def standing_on_walls(stop: float, met: MetWalls, here: FloatMatrix, layout: Lay
 def carried_through(
     stop: float,
     columns: FloatMatrix,
-    met: MetWalls,
     way: Way,
     pulls: FloatMatrix,
+    dense: FloatCube,
     layout: Layout,
     members: Members,
     neighbours: Neighbours,
 ) -> Carried:
     """Take the light crossers among the neurons in frames through a step that something else ends at `stop`."""
-    growth, looked, crossers, walls, thetas = scan_frames(met.dense, layout, members)
+    growth, looked, crossers, walls, thetas = scan_frames(dense, layout, members)
     none, never = np.empty(0, dtype=np.int64), np.empty(0)
     first = np.inf
     for theta in thetas:
@@ -160,11 +170,13 @@ def carried_through(
         due = np.flatnonzero(thetas <= stop + AT_ONCE)
         arrivals = Arrivals(crossers[due], walls[due], thetas[due])
         return Carried(stop, is_cut, arrivals, none, none, never, none, growth, looked, 1)
-    course = _course(met, layout, neighbours)
+    course = _course(dense, layout, neighbours)
     stop, at, when, neurons, event_walls, event_thetas, codes = carry_until_trouble(
         stop, Arrivals(crossers, walls, thetas), course, layout, members
     )
     looked = np.concatenate((looked, neurons))
+    if neurons.shape[0] > 0:
+        renew_moments(layout, members)
     due = np.flatnonzero(when <= stop + AT_ONCE)
     arrivals = Arrivals(crossers[due], at[due], when[due])
     num_evaluations = 1 + _NODES.shape[0]
@@ -207,9 +219,9 @@ def _kink_stop(
 
 
 @kernel()
-def _course(met: MetWalls, layout: Layout, neighbours: Neighbours) -> Course:
+def _course(dense: FloatCube, layout: Layout, neighbours: Neighbours) -> Course:
     """What the light crossers of a step are carried by: its columns, and polynomials of the pulls along it."""
-    directions, jumps_at = pulls_at(met.dense, _NODES, layout)
+    directions, jumps_at = pulls_at(dense, _NODES, layout)
     size, num_groups, d = directions.shape
     num_walls = layout.normals.shape[0]
     pulls = np.zeros((num_groups, num_walls, size))
@@ -227,4 +239,4 @@ def _course(met: MetWalls, layout: Layout, neighbours: Neighbours) -> Course:
     is_dead = np.empty(num_groups, dtype=np.bool_)
     for g in range(num_groups):
         is_dead[g] = not np.any(pulls[g] != 0.0)
-    return Course(met.dense, pulls, jumps, is_dead, neighbours.beyond, neighbours.upon)
+    return Course(dense, pulls, jumps, is_dead, neighbours.beyond, neighbours.upon)

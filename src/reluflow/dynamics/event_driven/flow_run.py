@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,11 +10,10 @@ from reluflow.arrays import FloatArray
 from reluflow.bernstein_kernels import values_at
 from reluflow.dynamics.event_driven.carrying_kernels import Arrivals
 from reluflow.dynamics.event_driven.event_kernels import Carried, Way, reach_event
-from reluflow.dynamics.event_driven.flow_state import FlowState, StateReading
+from reluflow.dynamics.event_driven.flow_state import FlowState
 from reluflow.dynamics.event_driven.next_step_kernels import (
-    MetWalls,
+    Reading,
     StepPlan,
-    TakenStep,
     accepted_step,
     look_ahead,
     next_step,
@@ -40,6 +39,19 @@ from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.network import Network
+
+
+class NextStep(NamedTuple):
+    """What the kernel `next_step` says of a step."""
+
+    num_attempts: int
+    length: float  # in rescaled time; 0 where the tolerance asks for one that would not move the clock
+    planned: float  # of the one after it
+    elapsed: float  # in units of the rate at its start
+    log_rate_end: float
+    is_clear: bool  # nothing can happen within it
+    has_drifted: bool  # then: columns are to be taken into their neurons
+    num_met: int  # else: how many neuron columns meet a wall
 
 
 class FlowRun(AbstractRun):
@@ -111,24 +123,23 @@ class FlowRun(AbstractRun):
         if self._jump(limit):
             return
         began = self.log_time, self._rescaled_time
-        time_left = self._time_left(limit)
-        plan = self._plan(time_left)
-        end = np.empty_like(self._state.columns)
-        is_accepted, step, is_clear, has_drifted, reading, met = self._next_step(plan, end)
-        self.force_evaluations += 11 * step.num_attempts + is_accepted
+        state, time_left = self._state, self._time_left(limit)
+        end, reading = np.empty_like(state.columns), state.new_reading()
+        step = self._next_step(self._plan(time_left), end, reading)
+        self.force_evaluations += 11 * step.num_attempts
         self._step = step.planned
-        if not is_accepted:
+        if step.length == 0.0:
             self.outcome = Outcome.STALLED
-        elif is_clear:
+        elif step.is_clear:
             decayed = self._pass_time(step.elapsed, step.length)
-            self._state.arrive(end, step.log_rate_end, decayed, StateReading(*reading))
+            state.arrive(end, step.log_rate_end, decayed, reading)
             self._land(limit, step.elapsed, time_left)
-            self._tidy(has_drifted=self._state.settle() if decayed else has_drifted)
+            self._tidy(has_drifted=state.settle() if decayed else step.has_drifted)
         else:
-            self._finish_with_events(step, end, met, time_left, limit)
+            self._finish_with_events(step, end, time_left, limit)
         is_idle = (self.log_time, self._rescaled_time) == began  # a late clock does not show short steps
         self._idle_steps = self._idle_steps + 1 if is_idle else 0
-        if self._idle_steps > MOST_IDLE_STEPS + self._state.neurons.num_neurons:
+        if self._idle_steps > MOST_IDLE_STEPS + state.neurons.num_neurons:
             self.outcome = Outcome.STALLED
 
     def _time_left(self, limit: float) -> float:
@@ -165,66 +176,67 @@ class FlowRun(AbstractRun):
         shortest = 1e-15 * self._rescaled_time
         return StepPlan(length, self._step, shortest, time_left, self._tolerance, state.log_rate, must_look)
 
-    def _next_step(
-        self, plan: StepPlan, end: FloatArray
-    ) -> tuple[bool, TakenStep, bool, bool, tuple[Any, ...], MetWalls]:
+    def _next_step(self, plan: StepPlan, end: FloatArray, reading: Reading) -> NextStep:
         """See the kernel of this name; with weight decay the step is finished here."""
-        state = self._state
-        neurons, members = state.neurons, state.neurons.members()
+        state, table, members = self._state, self._state.neurons.column_table, self._state.neurons.members()
         if not self.problem.weight_decay:
-            return next_step(state.columns, end, state.stages, plan, state.layout, neurons.column_table, members)
-        is_accepted, step = accepted_step(state.columns, end, state.stages, plan, state.layout, neurons.column_table)
-        if is_accepted:
-            self._restore(end, step.elapsed)
-            invariants = neurons.column_table.invariants
-            log_rate_end = finish_step(*state.stages, state.log_rate, state.layout, end, invariants)
-            step = step._replace(log_rate_end=log_rate_end)
-        ahead = look_ahead(state.columns, end, state.stages, plan, step, state.layout, neurons.column_table, members)
-        return is_accepted, step, *ahead
+            step = NextStep(
+                *next_step(state.columns, end, state.space, plan, state.layout, table, members, reading)
+            )
+            self.force_evaluations += step.length > 0.0
+            return step
+        num_attempts, length, planned, elapsed, log_rate_end = accepted_step(
+            state.columns, end, state.space, plan, state.layout, table
+        )
+        if length == 0.0:
+            return NextStep(num_attempts, length, planned, elapsed, log_rate_end, True, False, 0)
+        self._restore(end, elapsed)
+        slopes, rates = state.space.slopes, state.space.rates
+        log_rate_end = finish_step(slopes, rates, state.log_rate, state.layout, end, table.invariants)
+        self.force_evaluations += 1
+        ahead = look_ahead(
+            state.columns, end, length, elapsed, state.space, plan, state.layout, table, members, reading
+        )
+        return NextStep(num_attempts, length, planned, elapsed, log_rate_end, *ahead)
 
-    def _finish_with_events(
-        self, step: TakenStep, end: FloatArray, met: MetWalls, time_left: float, limit: float
-    ) -> None:
+    def _finish_with_events(self, step: NextStep, end: FloatArray, time_left: float, limit: float) -> None:
         """Cut the step at the first event that matters, move there and act."""
         state, neurons = self._state, self._state.neurons
-        slide_exit = state.slides.first_exit(met.dense)
+        slide_exit = state.slides.first_exit(state.space.dense)
         way = Way(
             *(step.length, step.elapsed, time_left, slide_exit.theta),
-            *(state.stiffness() if neurons.frames else 0.0, self._longest, self._kink_budget),
+            *(state.stiffness() if len(neurons.frames) else 0.0, self._longest, self._kink_budget),
         )
-        stop, elapsed, columns, arrivals, carried = reach_event(
+        stop, elapsed, arrivals, carried = reach_event(
             state.columns,
             end,
-            met,
+            step.num_met,
             way,
             state.group_pulls(),
-            state.stages,
+            state.space,
             state.layout,
             neurons.column_table,
             neurons.members(),
             neurons.neighbours(),
         )
         self.force_evaluations += 3 + state.slides.take_evaluations() + carried.num_evaluations
-        self._record(carried, met.clock)
+        if carried.neurons.size:
+            self._record(carried, state.space.clock)
         if carried.is_cut and neurons.is_wide:
             self._step = min(self._step, 2.0 * step.length * max(stop, 1e-3))
         if stop >= 1.0:
-            state.arrive(columns, step.log_rate_end, self._pass_time(elapsed, step.length))
+            state.arrive(end, step.log_rate_end, self._pass_time(elapsed, step.length))
         else:
-            state.arrive_within(columns, self._pass_time(elapsed, step.length * stop))
+            state.arrive_within(end, self._pass_time(elapsed, step.length * stop))
         self._land(limit, elapsed, time_left)
-        self._act(arrivals, slide_exit, stop, met.dense)
+        self._act(arrivals, slide_exit, stop)
 
     def _record(self, carried: Carried, clock: FloatArray) -> None:
         """Write down the events of light crossers within the step about to be passed."""
-        if not carried.neurons.size:
-            return
-        neurons = self._state.neurons
         with np.errstate(over="ignore"):
             times = self.time + values_at(clock, carried.thetas) * np.exp(-self._state.log_rate)
-        samples = np.append(neurons.walls.first_sample, -1)[carried.walls]
+        samples = np.append(self._state.neurons.walls.first_sample, -1)[carried.walls]
         self.recorder.extend(carried.neurons, samples, times, carried.codes)
-        neurons.touch_moments(carried.neurons, self._state.layout)
 
     def _restore(self, end: FloatArray, elapsed: float) -> None:
         """Put columns at the end of a step back on their quadric, which weight decay has shrunk meanwhile."""
@@ -264,7 +276,7 @@ class FlowRun(AbstractRun):
         if np.isfinite(limit) and elapsed >= time_left * (1.0 - 1e-13):
             self.time, self.log_time = limit, float(np.log(limit))
 
-    def _act(self, arrivals: Arrivals, slide_exit: SlideExit, stop: float, dense: FloatArray) -> None:
+    def _act(self, arrivals: Arrivals, slide_exit: SlideExit, stop: float) -> None:
         """Apply the events that stand at the end of the step just taken."""
         state = self._state
         is_leaving = slide_exit.theta <= stop
@@ -274,7 +286,7 @@ class FlowRun(AbstractRun):
             self._tidy(has_drifted=has_drifted)
             return
         # where nothing pushes a neuron off the wall at this very moment, the forces a little later decide
-        ahead = state.wall_pulls(columns_at(dense, AHEAD)) if stop <= AT_START else None
+        ahead = state.wall_pulls(columns_at(state.space.dense, AHEAD)) if stop <= AT_START else None
         with state.changing():
             if is_leaving:
                 state.boundary.leave_wall(slide_exit.group, slide_exit.wall, slide_exit.side, self.time)

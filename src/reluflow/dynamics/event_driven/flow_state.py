@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import heights_of
-from reluflow.dynamics.event_driven.next_step_kernels import Stages, read_columns
+from reluflow.dynamics.event_driven.next_step_kernels import Reading, StepSpace, read_columns, step_space
 from reluflow.dynamics.event_driven.slides import SlideWatch
 from reluflow.dynamics.gradient import Gradient, RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
@@ -21,7 +20,6 @@ from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, sh
 from reluflow.dynamics.shared.boundary_events import BoundaryEvents
 from reluflow.dynamics.shared.flow_kernels import (
     outputs_of,
-    reading_of,
     wall_pulls_of,
 )
 from reluflow.dynamics.shared.pull_errors import GIVEN_OUTPUTS, pull_errors
@@ -31,16 +29,6 @@ from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant, w
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
-
-
-class StateReading(NamedTuple):
-    """What is read off a state at every step, in one call: see `reading_of`."""
-
-    outputs: FloatArray
-    pulls: FloatArray
-    square: float
-    along: float
-    size: float
 
 
 class FlowState:
@@ -62,8 +50,8 @@ class FlowState:
         The groups, and what happens to neurons that stand on walls.
     columns, layout
         What the kernels integrate.
-    stages
-        Room for the stages of a step; stage 0 holds the slopes here.
+    space
+        Room for a step; stage 0 holds the slopes here.
     log_rate
         ln R here; forces are relative to R (see `relative_forces`).
     slides
@@ -77,6 +65,7 @@ class FlowState:
         self.neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
         self.output_error = GIVEN_OUTPUTS
         self.log_rate = 0.0
+        self.space: StepSpace | None = None
         self.boundary = BoundaryEvents(self.neurons, recorder, ridge, self.pull_errors)
         waiting = self.neurons.assign_initial_groups()
         self._rebuild()
@@ -95,7 +84,7 @@ class FlowState:
     @columns.setter
     def columns(self, columns: FloatArray) -> None:
         self._columns = columns
-        self._reading: StateReading | None = None
+        self._reading: Reading | None = None
 
     @contextmanager
     def changing(self) -> Iterator[GroupedNeurons]:
@@ -106,10 +95,16 @@ class FlowState:
 
     def _rebuild(self) -> None:
         self.columns, self.layout = self.neurons.rebuild()
-        self.stages = Stages(np.zeros((16, *self.columns.shape)), np.ones(16))
+        if self.space is None or self.space.dense.shape[1:] != self.columns.shape:
+            self.space = step_space(*self.columns.shape)
         self.has_slopes = False
         self._read_columns(may_drift=False)
         self.slides = SlideWatch(self.neurons, self.layout, self.boundary.ridges)
+
+    def new_reading(self) -> Reading:
+        """Room for what is read off the columns next."""
+        outputs = np.empty(self.layout.labels.size)  # which whoever asks may keep
+        return Reading(outputs, np.empty((len(self.layout.sides), self.neurons.d)), np.empty(3))
 
     def settle(self) -> bool:
         """Read off the columns what is to be known, unless one has drifted from norm 1 or has grown; whether one has.
@@ -119,20 +114,22 @@ class FlowState:
         return self._read_columns(may_drift=True)
 
     def _read_columns(self, *, may_drift: bool) -> bool:
-        has_drifted, self.log_rate, reading = read_columns(
+        reading = self.new_reading()
+        has_drifted, self.log_rate = read_columns(
             self.columns,
-            self.stages,
+            self.space,
             self.layout,
             self.neurons.column_table,
             self.log_rate,
             self.has_slopes,
             may_drift,
+            reading,
         )
         if not has_drifted:
-            self.has_slopes, self._reading = True, StateReading(*reading)
+            self.has_slopes, self._reading = True, reading
         return bool(has_drifted)
 
-    def arrive(self, columns: FloatArray, log_rate: float, decayed: float, reading: StateReading | None = None) -> None:
+    def arrive(self, columns: FloatArray, log_rate: float, decayed: float, reading: Reading | None = None) -> None:
         """Move to the end of a whole step, whose slopes are in stage 0 already; all has shrunk by e^-decayed."""
         self.columns, self.log_rate = columns, log_rate
         self._reading = reading
@@ -148,7 +145,7 @@ class FlowState:
         if decayed > 0.0 and self._problem.trains_output_layer:
             factor = np.exp(decayed)
             self.columns *= factor  # which forgets what was read off them
-            self.stages.slopes[0] *= factor
+            self.space.slopes[0] *= factor
             self.layout.weights[:] /= factor**2
             self.neurons.decay(decayed)
 
@@ -160,10 +157,12 @@ class FlowState:
         """h(x_k), shape (n,); the same array until the state changes."""
         return self._read().outputs
 
-    def _read(self) -> StateReading:
+    def _read(self) -> Reading:
         if self._reading is None:
-            self._reading = StateReading(*reading_of(self.columns, self.layout))
-        return self._reading
+            self._read_columns(may_drift=False)
+        reading = self._reading
+        assert reading is not None
+        return reading
 
     def group_pulls(self) -> FloatArray:
         """D of every group relative to R, shape (G, d)."""
@@ -195,8 +194,8 @@ class FlowState:
         if not self._problem.is_plain:  # without frames: every column is a neuron
             pulls = RelativePulls(self.group_pulls()[self.layout.column_group], self.log_rate)
             return gradient_of_variant(self._problem, self.columns, self.layout.weights, pulls, 0.0)
-        here = self._read()
-        return Gradient.from_moments(here.square, here.along, here.size, self.log_rate)
+        square, along, size = self._read().moments.tolist()
+        return Gradient.from_moments(square, along, size, self.log_rate)
 
     def is_settled(self) -> bool:
         """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import (
+    BEGIN,
+    END,
+    RESET,
     ColumnTable,
     Members,
     Neighbours,
+    frame_changes,
     gather,
     heights_of,
     moment_of_group,
     off_unit_norm,
     through_frames,
+    write_back,
 )
-from reluflow.dynamics.event_driven.tuning import FRAME_FROM, LARGE_FRAME, SPARE_GROUPS, WIDE
+from reluflow.dynamics.event_driven.tuning import SPARE_GROUPS, WIDE
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import lengths_of
 from reluflow.dynamics.shared.flow_kernels import Layout, counted_in_rate
@@ -73,9 +79,6 @@ class GroupedNeurons:
         self.group = np.zeros(self.num_neurons, dtype=np.int64)
         self.expiry = np.zeros(self.num_neurons)
         self.column_table = ColumnTable(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int8))
-        self.frames: dict[int, FloatArray] = {}
-        self._moments: dict[int, FloatArray] = {}
-        self._moment_trace: dict[int, float] = {}
         self._solvers_of: dict[bytes, FloatArray] = {}
         self._all_samples = np.ones(dataset.n, dtype=bool)
         self._no_tangents = np.zeros((0, self.d))
@@ -90,6 +93,16 @@ class GroupedNeurons:
         self.beyond = np.zeros((0, num_walls), dtype=np.int64)  # group on the other side of each wall, or -1
         self.upon = np.zeros((0, num_walls, 2), dtype=np.int64)  # group sliding on it with a < 0 and a > 0, or -1
         self._index: dict[bytes, int] = {}
+        self._clear_frames()
+        self._parts_for: tuple[bytes, ...] = ()
+
+    def _clear_frames(self) -> None:
+        width = self.d + 1
+        self.frame_of_group = np.full(len(self.sides), -1, dtype=np.int64)  # row of the three below, or -1
+        self.frames = np.zeros((0, width, width))
+        self.moments = np.zeros((0, width, width))
+        self._has_moment = np.zeros(0, dtype=bool)
+        self.moment_trace = np.zeros(len(self.sides))
 
     # -- groups -------------------------------------------------------------------------------------------------
 
@@ -108,6 +121,8 @@ class GroupedNeurons:
             self.sides = np.vstack([self.sides, sides[None, :]]).astype(np.int8)
             self.signs = np.append(self.signs, np.int8(key_sign))
             self.path = np.append(self.path, 0.0)
+            self.moment_trace = np.append(self.moment_trace, 0.0)
+            self.frame_of_group = np.append(self.frame_of_group, -1)
             self._link(self._index[key])
         return self._index[key]
 
@@ -166,47 +181,28 @@ class GroupedNeurons:
         shrinking = np.where(self.start_invariant == 0.0, 0.0, self.start_log_norm - self.log_norm)
         self.invariant = self.start_invariant * np.exp(2.0 * shrinking)  # only balanced neurons shrink without end
         self.output_sign = np.sign(self.shapes[:, -1]).astype(np.int8)
-        self.frames, self._moments, self._moment_trace = {}, {}, {}
         self._clear_groups()
         self._assign(np.arange(self.num_neurons), sides)
 
     def move(self, members: IntArray, sides: SignArray, sign: int) -> int:
         """Put neurons whose shapes are the neurons themselves into the group with these sides."""
         target = self.group_with(sides, sign)
-        if target in self.frames:
-            self.shapes[members] = np.linalg.solve(self.frames[target].T, self.shapes[members].T).T
+        row = self.frame_of_group[target]
+        if row >= 0:
+            self.shapes[members] = np.linalg.solve(self.frames[row].T, self.shapes[members].T).T
             self.expiry[members] = 0.0
-        for g in (*np.unique(self.group[members]).tolist(), target):
-            self._moments.pop(g, None)
+        if len(self.frames):
+            rows = self.frame_of_group[np.append(self.group[members], target)]
+            self._has_moment[rows[rows >= 0]] = False
         self.group[members] = target
         return target
-
-    def touch_moments(self, moved: IntArray, layout: Layout) -> None:
-        """After single neurons have moved between frames: sum anew where little is left, as differences lose digits."""
-        for g in np.unique(self.group[moved]):
-            self._moment_trace.setdefault(int(g), 0.0)
-        traces = np.einsum("fii->f", layout.moments).tolist()
-        for g, row in enumerate(layout.frame_of_group.tolist()):
-            if row < 0:
-                continue
-            trace = traces[row]
-            largest = self._moment_trace.get(g, 0.0)
-            if trace < 0.1 * largest:
-                self._moments.pop(g, None)
-                layout.moments[row] = self._moment(g)
-                largest = float(np.trace(layout.moments[row]))
-            self._moment_trace[g] = max(trace, largest)
 
     # -- neurons ------------------------------------------------------------------------------------------------
 
     def actual(self, neurons: IntArray | None = None) -> FloatArray:
         """Rows (w, a) of the neurons, each without its exp(log_norm), from the stored frames."""
         index = np.arange(self.num_neurons) if neurons is None else neurons
-        frames = np.zeros((len(self.frames), self.d + 1, self.d + 1))
-        row_of_group = np.full(len(self.sides), -1, dtype=np.int64)
-        for row, (g, frame) in enumerate(self.frames.items()):
-            frames[row], row_of_group[g] = frame, row
-        return np.asarray(through_frames(self.shapes, self.group, index, frames, row_of_group))
+        return np.asarray(through_frames(self.shapes, self.group, index, self.frames, self.frame_of_group))
 
     def on_quadric(self) -> FloatArray:
         """All neurons as `actual`, each put back on a^2 - |w|^2 = its invariant, keeping the direction of w."""
@@ -214,12 +210,7 @@ class GroupedNeurons:
 
     def sync(self, columns: FloatArray, layout: Layout) -> None:
         """Write the columns back into the neurons and the frames."""
-        singles = self.column_table.neurons >= 0
-        self.shapes[self.column_table.neurons[singles]] = columns[singles]
-        for g in self.frames:
-            first = layout.starts[g]
-            self.frames[g] = columns[first : first + self.d + 1].copy()
-            self._moments[g] = layout.moments[layout.frame_of_group[g]]
+        write_back(columns, layout.starts, self.column_table.neurons, self.frame_of_group, self.frames, self.shapes)
 
     def renormalise(self, neurons: IntArray) -> None:
         """Move the norm of neurons whose shapes are themselves into `log_norm`."""
@@ -240,25 +231,28 @@ class GroupedNeurons:
 
     def members_of(self, g: int) -> IntArray:
         """The neurons of a group, with its frame taken into them where it has one."""
-        return self.reset_frame(g) if g in self.frames else np.flatnonzero(self.group == g)
+        return self.reset_frames([g]) if self.frame_of_group[g] >= 0 else np.flatnonzero(self.group == g)
 
-    def reset_frame(self, g: int) -> IntArray:
-        """Take the frame of a group into its neurons, and return them."""
-        members = np.flatnonzero(self.group == g)
-        self.shapes[members] = self.actual(members)
-        sliding = self.sides[g] == 0
-        if np.any(sliding) and members.size:  # remove what rounding has put across the walls it slides on
-            basis = self._tangents(g)
-            w = self.shapes[members, :-1]
-            for direction in basis:
-                w = w - np.einsum("ji,i->j", w, direction)[:, None] * direction
-            self.shapes[members, :-1] = w
-        self.shapes[members] = restored(self.shapes[members], self.invariant[members])
+    def reset_frames(self, groups: Sequence[int]) -> IntArray:
+        """Take the frames of some groups into their neurons, and return them."""
+        index = np.asarray(groups, dtype=np.int64)
+        rows = self.frame_of_group[index]
+        is_reset = np.zeros(len(self.sides), dtype=bool)
+        is_reset[index] = True
+        members = np.flatnonzero(is_reset[self.group])
+        z = self.actual(members)
+        for g in groups:
+            if np.any(self.sides[g] == 0):  # remove what rounding has put across the walls it slides on
+                own = np.flatnonzero(self.group[members] == g)
+                for direction in self._tangents(g):
+                    w = z[own, :-1]
+                    z[own, :-1] = w - np.einsum("ji,i->j", w, direction)[:, None] * direction
+        self.shapes[members] = restored(z, self.invariant[members])
         self.renormalise(members)
-        self.frames[g] = np.eye(self.d + 1)
-        self.path[g] = 0.0
+        self.frames[rows] = np.eye(self.d + 1)
+        self._has_moment[rows] = False
+        self.path[index] = 0.0
         self.expiry[members] = 0.0
-        self._moments.pop(g, None)
         return members
 
     def balancedness_drift(self) -> float:
@@ -273,7 +267,14 @@ class GroupedNeurons:
     def members(self) -> Members:
         """The neurons as the kernels take them: these very arrays."""
         return Members(
-            self.group, self.shapes, self.mass, self.output_sign, self.can_change_sign, self.expiry, self.path
+            self.group,
+            self.shapes,
+            self.mass,
+            self.output_sign,
+            self.can_change_sign,
+            self.expiry,
+            self.path,
+            self.moment_trace,
         )
 
     def neighbours(self) -> Neighbours:
@@ -285,61 +286,71 @@ class GroupedNeurons:
     def rebuild(self) -> tuple[FloatArray, Layout]:
         """Columns and layout of the groups as they are now."""
         counts = np.bincount(self.group, minlength=len(self.sides))
-        if np.count_nonzero(counts == 0) > max(SPARE_GROUPS if self.is_wide else 0, int(np.count_nonzero(counts))):
+        num_occupied = int(np.count_nonzero(counts))
+        if len(counts) - num_occupied > max(SPARE_GROUPS if self.is_wide else 0, num_occupied):
             self._drop_empty_groups(counts)
             counts = np.bincount(self.group, minlength=len(self.sides))
         self._choose_frames(counts)
-        num_groups, width = len(self.sides), self.d + 1
-        is_frame = np.array([g in self.frames for g in range(num_groups)], dtype=bool)
-        far = off_unit_norm(self.members(), is_frame)
-        if far.size:
-            self.renormalise(far)
-        gathered = gather(self.members(), self.invariant, counts, is_frame)
-        starts, columns = gathered.starts, gathered.columns
+        members = self.members()
+        has_far, gathered = gather(members, self.invariant, counts, self.frame_of_group, self.frames)
+        if has_far:
+            self.renormalise(off_unit_norm(members, self.frame_of_group))
+            _, gathered = gather(members, self.invariant, counts, self.frame_of_group, self.frames)
         self.column_table = gathered.table
-        frame_of_group = np.full(num_groups, -1, dtype=np.int64)
-        moments = np.zeros((len(self.frames), width, width))
-        for row, g in enumerate(sorted(self.frames)):
-            frame_of_group[g] = row
-            columns[starts[g] : starts[g + 1]] = self.frames[g]
-            moments[row] = self._moment(g)
-        tangents = [self._tangents(g) if starts[g] < starts[g + 1] else self._no_tangents for g in range(num_groups)]
-        eta = np.ascontiguousarray(self.walls.slopes(self.sides, self.leak))  # one layout, one compilation
+        for row in np.flatnonzero(~self._has_moment).tolist():
+            g = int(np.flatnonzero(self.frame_of_group == row)[0])
+            self.moments[row] = moment_of_group(self.shapes, self.mass, self.group, g)
+        self._has_moment[:] = True
+        known_by = (self.sides.tobytes(), gathered.starts.tobytes(), self.frame_of_group.tobytes())
+        if known_by != self._parts_for:
+            self._parts_for, self._parts = known_by, self._parts_of_layout(gathered.starts)
         layout = Layout(
             **self._constants,
-            eta=eta,
-            sides=self.sides.copy(),
-            tangent_starts=np.concatenate([[0], np.cumsum([len(rows) for rows in tangents])]).astype(np.int64),
-            tangents=np.vstack(tangents),
-            starts=starts,
+            **self._parts,
+            starts=gathered.starts,
             column_group=gathered.column_group,
-            frame_of_group=frame_of_group,
-            moments=moments,
+            moments=self.moments,
             weights=gathered.weights,
-            counted=counted_in_rate(eta, starts) if self._constants["loss"].fades else self._all_samples,
         )
-        return columns, layout
+        return gathered.columns, layout
 
     def _choose_frames(self, counts: IntArray) -> None:
         """Give a frame to groups with many neurons, and in a wide network to every group."""
-        for g in range(len(self.sides)):
-            is_frame = g in self.frames
-            wants = self.is_wide or counts[g] > (1 if is_frame else FRAME_FROM) * (self.d + 1)
-            wants = wants and self._may_have_frames
-            if is_frame and (not wants or np.vdot(self.frames[g], self.frames[g]) > LARGE_FRAME):
-                self.reset_frame(g)
-            if wants and not is_frame:
-                self.frames[g] = np.eye(self.d + 1)
-                self.path[g] = 0.0
-                self.expiry[self.group == g] = 0.0
-            elif is_frame and not wants:
-                del self.frames[g]
-                self._moments.pop(g, None)
+        are_any, changes = frame_changes(
+            counts, self.frame_of_group, self.frames, self._may_have_frames, self.is_wide
+        )
+        if not are_any:
+            return
+        grown = np.flatnonzero((changes == RESET) | (changes == END)).tolist()
+        if grown:
+            self.reset_frames(grown)
+        ending, beginning = np.flatnonzero(changes == END), np.flatnonzero(changes == BEGIN)
+        if ending.size:
+            is_kept = np.ones(len(self.frames), dtype=bool)
+            is_kept[self.frame_of_group[ending]] = False
+            self.frame_of_group[ending] = -1
+            self._keep_frames(is_kept)
+        if beginning.size:
+            width, num_new = self.d + 1, beginning.size
+            self.frame_of_group[beginning] = len(self.frames) + np.arange(num_new)
+            self.frames = np.concatenate([self.frames, np.tile(np.eye(width), (num_new, 1, 1))])
+            self.moments = np.concatenate([self.moments, np.zeros((num_new, width, width))])
+            self._has_moment = np.append(self._has_moment, np.zeros(num_new, dtype=bool))
+            self.path[beginning] = 0.0
+            self.expiry[np.isin(self.group, beginning)] = 0.0
+
+    def _keep_frames(self, is_kept: BoolArray) -> None:
+        """Forget the other frames, of which no group is left."""
+        renumber = np.append(np.cumsum(is_kept) - 1, -1)
+        self.frame_of_group = renumber[self.frame_of_group]
+        self.frames, self.moments = self.frames[is_kept], self.moments[is_kept]
+        self._has_moment = self._has_moment[is_kept]
 
     def _drop_empty_groups(self, counts: IntArray) -> None:
         """Forget the groups without neurons and number the others anew."""
         kept = np.flatnonzero(counts)
         sides, signs, path = self.sides[kept], self.signs[kept], self.path[kept]
+        frame_of_group, frames = self.frame_of_group[kept], (self.frames, self.moments, self._has_moment)
         renumber = np.full(len(counts), -1, dtype=np.int64)
         renumber[kept] = np.arange(len(kept))
         self._clear_groups()
@@ -347,15 +358,24 @@ class GroupedNeurons:
             self.group_with(sides[row], int(signs[row]))
         self.path = path
         self.group = renumber[self.group]
-        self.frames = {int(renumber[g]): frame for g, frame in self.frames.items() if renumber[g] >= 0}
-        self._moment_trace = {}
-        self._moments = {int(renumber[g]): moment for g, moment in self._moments.items() if renumber[g] >= 0}
+        self.frame_of_group, (self.frames, self.moments, self._has_moment) = frame_of_group, frames
+        is_kept = np.zeros(len(self.frames), dtype=bool)
+        is_kept[frame_of_group[frame_of_group >= 0]] = True
+        self._keep_frames(is_kept)
 
-    def _moment(self, g: int) -> FloatArray:
-        """sum of weight e^(2 log norm) c c^T over the neurons of a group."""
-        if g not in self._moments:
-            self._moments[g] = np.asarray(moment_of_group(self.shapes, self.mass, self.group, g))
-        return self._moments[g]
+    def _parts_of_layout(self, starts: IntArray) -> dict[str, FloatArray]:
+        """What changes only with the groups that there are, and which of them have frames."""
+        num_groups = len(self.sides)
+        tangents = [self._tangents(g) if starts[g] < starts[g + 1] else self._no_tangents for g in range(num_groups)]
+        eta = np.ascontiguousarray(self.walls.slopes(self.sides, self.leak))  # one layout, one compilation
+        return {
+            "eta": eta,
+            "sides": self.sides.copy(),
+            "tangent_starts": np.concatenate([[0], np.cumsum([len(rows) for rows in tangents])]).astype(np.int64),
+            "tangents": np.vstack(tangents),
+            "frame_of_group": self.frame_of_group.copy(),
+            "counted": counted_in_rate(eta, starts) if self._constants["loss"].fades else self._all_samples,
+        }
 
     def slide_solver(self, g: int) -> FloatArray:
         """Pseudo-inverse that turns the pull of the other walls into minus the pulls along the sliding ones, (s, d)."""

@@ -1,6 +1,6 @@
 """Machine-code kernels that take the next step: of a length that meets the tolerance, with a look at what it meets.
 
-A call from Python takes some 4 microseconds whatever it does, as long as a small step itself.
+What a kernel returns as an array costs Python as much as a small kernel, so all arrays are made beforehand.
 """
 
 from __future__ import annotations
@@ -9,22 +9,38 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector, IntVector
+from reluflow.arrays import FloatCube, FloatMatrix, FloatVector, IntVector
 from reluflow.compilation.kernel import kernel
-from reluflow.dynamics.event_driven.crossing_kernels import scan_columns, stays_clear
+from reluflow.dynamics.event_driven.crossing_kernels import meet_walls, stays_clear
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import ColumnTable, Members
-from reluflow.dynamics.event_driven.step_kernels import dense_polynomial, have_drifted, take_step
+from reluflow.dynamics.event_driven.step_kernels import have_drifted, take_step, write_dense
 from reluflow.dynamics.event_driven.tuning import GROW, SAFETY, SHRINK
-from reluflow.dynamics.shared.flow_kernels import Layout, reading_of, velocity
-
-Reading = tuple[FloatArray, FloatArray, float, float, float]
+from reluflow.dynamics.shared.flow_kernels import Forces, Layout, write_gradient, write_pulls, write_velocity
 
 
-class Stages(NamedTuple):
-    """Room for the stages of a step; stage 0 holds the slopes at its start, stage 12 those at its end."""
+class StepSpace(NamedTuple):
+    """Room for a step of C columns."""
 
-    slopes: FloatCube  # (16, C, d + 1)
-    rates: FloatVector  # (16,) dt/ds
+    slopes: FloatCube  # (16, C, d + 1) of its stages; stage 0 at its start, stage 12 at its end
+    rates: FloatVector  # (16,) dt/ds there
+    dense: FloatCube  # (8, C, d + 1) Bernstein coefficients of the columns
+    clock: FloatVector  # (8,) of the time
+    met_columns: IntVector  # the neuron columns that come to a wall in it
+    met_walls: IntVector
+    met_thetas: FloatVector  # at which fraction of it
+
+
+def step_space(num_columns: int, width: int) -> StepSpace:
+    """Room for a step of so many columns."""
+    return StepSpace(
+        np.zeros((16, num_columns, width)),
+        np.ones(16),
+        np.empty((8, num_columns, width)),
+        np.empty(8),
+        np.empty(num_columns, dtype=np.int64),
+        np.empty(num_columns, dtype=np.int64),
+        np.empty(num_columns),
+    )
 
 
 class StepPlan(NamedTuple):
@@ -39,43 +55,35 @@ class StepPlan(NamedTuple):
     must_look: bool  # for events in any case, as where neurons slide
 
 
-class TakenStep(NamedTuple):
-    """A step that met the tolerance."""
+class Reading(NamedTuple):
+    """Room for what is read off the columns."""
 
-    length: float
-    elapsed: float  # in units of the rate at its start
-    log_rate_end: float
-    planned: float  # length of the step after it
-    num_attempts: int
+    outputs: FloatVector  # (n,)
+    pulls: FloatMatrix  # (G, d) D of every group
+    moments: FloatVector  # (3,) of the gradient, see `write_gradient`
 
 
-class MetWalls(NamedTuple):
-    """The polynomials of a step, and the neuron columns that come to a wall in it."""
-
-    dense: FloatCube  # (8, C, d + 1)
-    clock: FloatVector  # (8,)
-    columns: IntVector
-    walls: IntVector
-    thetas: FloatVector
+@kernel()
+def _forces_of(reading: Reading, layout: Layout) -> Forces:
+    """Room for the forces, of which a reading keeps the outputs and the pulls."""
+    num_walls, d = layout.normals.shape
+    relative, mean = np.empty(layout.samples.shape[0]), np.empty(d)
+    return Forces(reading.outputs, relative, np.empty(num_walls), np.empty(num_walls), reading.pulls, mean)
 
 
 @kernel()
 def accepted_step(
-    columns: FloatMatrix, end: FloatMatrix, stages: Stages, plan: StepPlan, layout: Layout, table: ColumnTable
-) -> tuple[bool, TakenStep]:
-    """Shorten the step until it meets the tolerance; whether it does before it no longer moves the clock."""
+    columns: FloatMatrix, end: FloatMatrix, space: StepSpace, plan: StepPlan, layout: Layout, table: ColumnTable
+) -> tuple[int, float, float, float, float]:
+    """Shorten the step until it meets the tolerance.
+
+    Returns how many times it was tried, its length (0 where a shorter one would not move the clock), the length of the
+    step after it, the time elapsed in units of the rate at its start, and ln R at its end.
+    """
     length, planned, num_attempts = plan.length, plan.planned, 0
     while True:
         error, elapsed, log_rate_end = take_step(
-            columns,
-            stages.slopes,
-            stages.rates,
-            length,
-            plan.log_rate,
-            layout,
-            end,
-            table.invariants,
-            plan.tolerance,
+            columns, space.slopes, space.rates, length, plan.log_rate, layout, end, table.invariants, plan.tolerance
         )
         num_attempts += 1
         ratio = error / plan.tolerance
@@ -83,82 +91,89 @@ def accepted_step(
             break
         length *= max(SHRINK, SAFETY * ratio ** (-1.0 / 8.0)) if np.isfinite(ratio) else SHRINK
         if length <= plan.shortest:
-            return False, TakenStep(length, elapsed, log_rate_end, planned, num_attempts)
+            return num_attempts, 0.0, planned, elapsed, log_rate_end
         planned = length
     growth = min(GROW, SAFETY * max(ratio, 1e-12) ** (-1.0 / 8.0))
-    planned = max(min(length, planned), length * growth)
-    return True, TakenStep(length, elapsed, log_rate_end, planned, num_attempts)
+    return num_attempts, length, max(min(length, planned), length * growth), elapsed, log_rate_end
 
 
 @kernel()
 def look_ahead(
     columns: FloatMatrix,
     end: FloatMatrix,
-    stages: Stages,
+    length: float,
+    elapsed: float,
+    space: StepSpace,
     plan: StepPlan,
-    step: TakenStep,
     layout: Layout,
     table: ColumnTable,
     members: Members,
-) -> tuple[bool, bool, Reading, MetWalls]:
-    """Whether nothing happens within a step that was taken; then whether columns have drifted, and what is read there.
+    reading: Reading,
+) -> tuple[bool, bool, int]:
+    """Whether nothing can happen within a step; then whether columns have drifted at its end, where they are read.
 
-    Else its polynomials and the neuron columns that come to a wall.
+    Else the polynomials of the step are written, and who meets a wall in it; the last number is how many do.
     """
-    slopes, rates = stages.slopes, stages.rates
-    nothing, nobody = np.empty(0), np.empty(0, dtype=np.int64)
     if (
         not plan.must_look
-        and not step.elapsed > plan.time_left * (1.0 + 1e-14)
-        and stays_clear(columns, slopes, step.length, layout, table.watch, members)
+        and not elapsed > plan.time_left * (1.0 + 1e-14)
+        and stays_clear(columns, space.slopes, length, layout, table.watch, members)
     ):
-        slopes[0] = slopes[12]
-        rates[0] = 1.0
-        met = MetWalls(np.empty((0, 0, 0)), nothing, nobody, nobody, nothing)
-        return True, have_drifted(end, table.neurons), reading_of(end, layout), met
-    dense, clock = dense_polynomial(
-        columns, end, slopes, rates, step.length, step.elapsed, plan.log_rate, layout
+        space.slopes[0] = space.slopes[12]
+        space.rates[0] = 1.0
+        has_drifted = have_drifted(end, table.neurons)
+        if not has_drifted:
+            write_pulls(end, layout, _forces_of(reading, layout))
+            write_gradient(end, layout, reading.pulls, reading.moments)
+        return True, has_drifted, 0
+    write_dense(
+        columns, end, space.slopes, space.rates, length, elapsed, plan.log_rate, layout, space.dense, space.clock
     )
-    thetas, walls = scan_columns(dense, layout, table.watch)
-    found = np.flatnonzero(thetas <= 1.0)
-    met = MetWalls(dense, clock, found, walls[found], thetas[found])
-    return False, False, (nothing, np.empty((0, 0)), 0.0, 0.0, 0.0), met
+    return False, False, meet_walls(
+        space.dense, layout, table.watch, space.met_columns, space.met_walls, space.met_thetas
+    )
 
 
 @kernel()
 def next_step(
     columns: FloatMatrix,
     end: FloatMatrix,
-    stages: Stages,
+    space: StepSpace,
     plan: StepPlan,
     layout: Layout,
     table: ColumnTable,
     members: Members,
-) -> tuple[bool, TakenStep, bool, bool, Reading, MetWalls]:
+    reading: Reading,
+) -> tuple[int, float, float, float, float, bool, bool, int]:
     """`accepted_step`, and `look_ahead` within it."""
-    is_accepted, step = accepted_step(columns, end, stages, plan, layout, table)
-    if not is_accepted:
-        nothing, nobody = np.empty(0), np.empty(0, dtype=np.int64)
-        met = MetWalls(np.empty((0, 0, 0)), nothing, nobody, nobody, nothing)
-        return False, step, False, False, (nothing, np.empty((0, 0)), 0.0, 0.0, 0.0), met
-    is_clear, has_drifted, reading, met = look_ahead(columns, end, stages, plan, step, layout, table, members)
-    return True, step, is_clear, has_drifted, reading, met
+    num_attempts, length, planned, elapsed, log_rate_end = accepted_step(columns, end, space, plan, layout, table)
+    is_clear, has_drifted, num_met = True, False, 0
+    if length > 0.0:
+        is_clear, has_drifted, num_met = look_ahead(
+            columns, end, length, elapsed, space, plan, layout, table, members, reading
+        )
+    return num_attempts, length, planned, elapsed, log_rate_end, is_clear, has_drifted, num_met
 
 
 @kernel()
 def read_columns(
     columns: FloatMatrix,
-    stages: Stages,
+    space: StepSpace,
     layout: Layout,
     table: ColumnTable,
     log_rate: float,
     has_slopes: bool,
     may_drift: bool,
-) -> tuple[bool, float, Reading]:
-    """Whether columns have drifted, where they may; else ln R and what is read there, the slopes written if unknown."""
+    reading: Reading,
+) -> tuple[bool, float]:
+    """Whether columns have drifted, where they may; else they are read, and their slopes written if unknown. And ln R.
+    """
     if may_drift and have_drifted(columns, table.neurons):
-        return True, log_rate, (np.empty(0), np.empty((0, 0)), 0.0, 0.0, 0.0)
-    if not has_slopes:
-        _, log_rate = velocity(columns, layout, 0.0, stages.slopes[0])
-        stages.rates[0] = 1.0
-    return False, log_rate, reading_of(columns, layout)
+        return True, log_rate
+    if has_slopes:
+        write_pulls(columns, layout, _forces_of(reading, layout))
+    else:
+        log_rate = write_velocity(columns, layout, 0.0, space.slopes[0], _forces_of(reading, layout))[1]
+        space.rates[0] = 1.0
+    write_gradient(columns, layout, reading.pulls, reading.moments)
+    return False, log_rate

@@ -152,7 +152,7 @@ def restore_frame(frame: FloatMatrix) -> None:
 
 
 @kernel()
-def dense_polynomial(
+def write_dense(
     columns: FloatMatrix,
     end: FloatMatrix,
     slopes: FloatCube,
@@ -161,8 +161,10 @@ def dense_polynomial(
     elapsed: float,
     log_rate: float,
     layout: Layout,
-) -> tuple[FloatArray, FloatArray]:
-    """Bernstein coefficients over the step of the columns, (8, C, d + 1), and of the elapsed time, (8,).
+    dense: FloatCube,
+    clock: FloatVector,
+) -> None:
+    """Write the Bernstein coefficients over the step of the columns, (8, C, d + 1), and of the elapsed time, (8,).
 
     Stage 12 must hold the slope at `end`. Three more stages are taken.
     """
@@ -177,7 +179,6 @@ def dense_polynomial(
                     total += _EXTRA_STAGES[extra, s] * slopes[s, c, i]
                 scratch[c, i] = columns[c, i] + step * total
         rates[13 + extra] = write_velocity(scratch, layout, log_rate, slopes[13 + extra], made)[0]
-    coefficients = np.empty((8, num_columns, width))
     factors = np.empty(7)
     for c in range(num_columns):
         for i in range(width):
@@ -194,7 +195,7 @@ def dense_polynomial(
                 total = columns[c, i]
                 for f in range(7):
                     total += _BERNSTEIN[b, f] * factors[f]
-                coefficients[b, c, i] = total
+                dense[b, c, i] = total
     factors[0] = elapsed
     factors[1] = step * rates[0] - elapsed
     factors[2] = 2.0 * elapsed - step * (rates[12] + rates[0])
@@ -203,11 +204,10 @@ def dense_polynomial(
         for s in range(16):
             total += _DENSE[row, s] * rates[s]
         factors[3 + row] = step * total
-    clock = np.zeros(8)
     for b in range(8):
+        clock[b] = 0.0
         for f in range(7):
             clock[b] += _BERNSTEIN[b, f] * factors[f]
-    return coefficients, clock
 
 
 @kernel()
@@ -270,17 +270,18 @@ def have_drifted(columns: FloatMatrix, column_neurons: IntVector) -> bool:
 @kernel()
 def columns_at(coefficients: FloatCube, theta: float) -> FloatArray:
     """The columns at the fraction `theta` of the step."""
-    return some_columns_at(coefficients, 0 * coefficients.shape[1], coefficients.shape[1], theta)
+    columns = np.empty((coefficients.shape[1], coefficients.shape[2]))
+    write_columns_at(coefficients, 0 * coefficients.shape[1], theta, columns)
+    return columns
 
 
-@kernel()
-def some_columns_at(coefficients: FloatCube, first: int, count: int, theta: float) -> FloatArray:
-    """The columns from `first` on at the fraction `theta` of the step."""
+@borrowing_kernel()
+def write_columns_at(coefficients: FloatCube, first: int, theta: float, columns: FloatMatrix) -> None:
+    """Write the columns from `first` on at the fraction `theta` of the step, as many as there is room for."""
     binomials = (1.0, 7.0, 21.0, 35.0, 35.0, 21.0, 7.0, 1.0)
-    columns = np.zeros((count, coefficients.shape[2]))
+    columns[:, :] = 0.0
     for b in range(8):
         weight = binomials[b] * theta**b * (1.0 - theta) ** (7 - b)
         for c in range(columns.shape[0]):
             for i in range(columns.shape[1]):
                 columns[c, i] += weight * coefficients[b, first + c, i]
-    return columns
