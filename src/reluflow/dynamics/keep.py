@@ -109,14 +109,14 @@ class Recording:
     Attributes
     ----------
     records
-        Time, log time, loss and outputs after every step.
+        Time, log time and outputs after every step; losses follow from these.
     snapshots, frames, measured
         See `Keep`.
     """
 
     def __init__(self, keep: Keep) -> None:
         self.keep = keep
-        self.records: list[tuple[float, float, float, FloatArray]] = []
+        self.records: list[tuple[float, float, FloatArray]] = []
         self.snapshots: list[Snapshot] = []
         self.frames: list[Snapshot] = []
         self.measured: list[Any] = []
@@ -150,14 +150,12 @@ class Recording:
                 f"the run must have finite outputs, got {outputs[~np.isfinite(outputs)][0]} at step {run.steps}; "
                 "its solver should have ended before."
             )
-        labels = run.problem.dataset.y
-        for time, log_time, passed in run.passed:
-            self.records.append((time, log_time, run.problem.loss.total(passed, labels), passed))
-        run.passed.clear()
-        loss = run.problem.loss.total(outputs, labels)
-        self.records.append((run.time, run.log_time, loss, outputs))
+        if run.passed:
+            self.records.extend(run.passed)
+            run.passed.clear()
+        self.records.append((run.time, run.log_time, outputs))
         moments = []
-        while not self.has_all_times and self.next_time <= run.time:
+        while self.next_time <= run.time and not self.has_all_times:
             moments.append(self.next_time)
             self._num_times += 1
         while self.next_step <= run.steps:
@@ -166,11 +164,11 @@ class Recording:
             self._num_iterations += 1
         for time in moments:
             if self.keep.measure is None:
-                self.snapshots.append(self._snapshot(run, time, loss, outputs))
+                self.snapshots.append(self._snapshot(run, time, outputs))
             else:
                 self.measured.append(self.keep.measure(run))
         if self.keep.thinned and self._pace.is_due(run, outputs):
-            self.frames.append(self._snapshot(run, run.time, loss, outputs))
+            self.frames.append(self._snapshot(run, run.time, outputs))
             if len(self.frames) > self.keep.thinned:
                 self.frames = self.frames[::2]
                 self._pace.halve()
@@ -178,7 +176,8 @@ class Recording:
             self.keep.recorder(run)
 
     @staticmethod
-    def _snapshot(run: AbstractRun, time: float, loss: float, outputs: FloatArray) -> Snapshot:
+    def _snapshot(run: AbstractRun, time: float, outputs: FloatArray) -> Snapshot:
+        loss = run.problem.loss.total(outputs, run.problem.dataset.y)
         return Snapshot(time, loss, outputs, run.network(), run.log_time, run.steps, run.log_sizes())
 
 

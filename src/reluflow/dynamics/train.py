@@ -195,7 +195,7 @@ def _interrupted(
     problem: TrainingProblem, solver: AbstractSolver, run: AbstractRun, recording: Recording, mark: _Mark
 ) -> Trajectory:
     """The run up to a mark, from what was recorded alone: the run itself may have stopped in the middle of a step."""
-    gradient = gradient_of(problem, mark.network, recording.records[mark.num_records - 1][3])
+    gradient = gradient_of(problem, mark.network, recording.records[mark.num_records - 1][2])
     limit = Limit(mark.network, gradient.norm, False, 0, "Interrupted: the last state that was whole, not polished.")
     drift = drift_between(problem.network, mark.network)
     return _trajectory(problem, solver, Outcome.INTERRUPTED, run, recording, mark, limit, drift)
@@ -212,8 +212,9 @@ def _trajectory(
     drift: float,
 ) -> Trajectory:
     columns = list(zip(*recording.records[: end.num_records], strict=True))
-    times, log_times, losses = (np.array(column, dtype=np.float64) for column in columns[:3])
-    outputs = np.array(columns[3])
+    times, log_times = (np.array(column, dtype=np.float64) for column in columns[:2])
+    outputs = np.array(columns[2])
+    losses = problem.loss.totals(outputs, problem.dataset.y)
     largest_label = float(np.max(np.abs(problem.dataset.y)))
     label_scale = 1.0 if problem.loss.is_classification or largest_label == 0.0 else largest_label
     phases: tuple[Phase, ...] = ()

@@ -18,10 +18,10 @@ from reluflow.dynamics.event_driven.grouped_neurons_kernels import (
     renew_moments,
     through_columns,
 )
-from reluflow.dynamics.event_driven.next_step_kernels import StepSpace
+from reluflow.dynamics.event_driven.next_step_kernels import Reading, StepSpace
 from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
 from reluflow.dynamics.event_driven.step_kernels import write_columns_at
-from reluflow.dynamics.shared.flow_kernels import Layout
+from reluflow.dynamics.shared.flow_kernels import Layout, stiffness_at
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
 _NODES, _TO_BERNSTEIN = chebyshev_interpolation(4)
@@ -35,7 +35,6 @@ class Way(NamedTuple):
     elapsed: float  # in it, in units of the rate at its start
     time_left: float  # until the requested time
     exit_theta: float  # fraction of the step at which the first slide ends
-    stiffness: float  # how fast the forces change with the outputs
     longest: float  # norm of a sample
     budget: float  # of the kinks that light crossers may put into the step
 
@@ -61,7 +60,7 @@ def reach_event(
     end: FloatMatrix,
     num_met: int,
     way: Way,
-    pulls: FloatMatrix,
+    reading: Reading,
     space: StepSpace,
     layout: Layout,
     table: ColumnTable,
@@ -70,8 +69,8 @@ def reach_event(
 ) -> tuple[float, float, Arrivals, Carried]:
     """Cut a step at the first event that matters: the fraction, the time elapsed, who stands on a wall there.
 
-    `end` holds the columns at the end of the step, and then those there; `pulls` is D of every group at its start. The
-    light crossers have been taken along.
+    `end` holds the columns at the end of the step, and then those there; `reading` is of its start. The light crossers
+    have been taken along.
     """
     stop = min(1.0, way.exit_theta)
     for place in range(num_met):
@@ -83,7 +82,7 @@ def reach_event(
             stop = way.time_left / way.length
     has_frames = layout.moments.shape[0] > 0
     if has_frames:
-        carried = carried_through(stop, columns, way, pulls, space.dense, layout, members, neighbours)
+        carried = carried_through(stop, columns, way, reading, space.dense, layout, members, neighbours)
     else:
         carried = nobody(stop)
     stop, elapsed = carried.stop, way.elapsed
@@ -149,7 +148,7 @@ def carried_through(
     stop: float,
     columns: FloatMatrix,
     way: Way,
-    pulls: FloatMatrix,
+    reading: Reading,
     dense: FloatCube,
     layout: Layout,
     members: Members,
@@ -163,7 +162,7 @@ def carried_through(
         first = min(first, theta)
     if first > stop:
         return Carried(stop, False, Arrivals(none, none, never), none, none, never, none, growth, looked, 0)
-    kink_stop = _kink_stop(crossers, thetas, columns, way, pulls, layout, members)
+    kink_stop = _kink_stop(crossers, thetas, columns, way, reading, layout, members)
     is_cut = kink_stop < stop and np.count_nonzero(thetas < kink_stop) > 1
     stop = min(stop, kink_stop)
     if first >= stop:
@@ -191,7 +190,7 @@ def _kink_stop(
     thetas: FloatVector,
     columns: FloatMatrix,
     way: Way,
-    pulls: FloatMatrix,
+    reading: Reading,
     layout: Layout,
     members: Members,
 ) -> float:
@@ -201,11 +200,11 @@ def _kink_stop(
     at most about M D |x| u, which bends directions by c M D |x|^2 u^2. Where not even two crossers fit, the step
     ends at the first, exactly.
     """
-    strongest = 0.0
-    for g in range(pulls.shape[0]):
+    strongest, stiffness = 0.0, stiffness_at(reading.outputs, layout)
+    for g in range(reading.pulls.shape[0]):
         square = 0.0
-        for i in range(pulls.shape[1]):
-            square += pulls[g, i] ** 2
+        for i in range(reading.pulls.shape[1]):
+            square += reading.pulls[g, i] ** 2
         strongest = max(strongest, np.sqrt(square))
     z = through_columns(crossers, columns, layout, members)
     effects = np.empty(crossers.shape[0])
@@ -214,7 +213,7 @@ def _kink_stop(
         for i in range(z.shape[1]):
             square += z[index, i] ** 2
         mass = members.mass[crossers[index]] * square
-        effects[index] = mass * strongest * way.longest**2 * way.stiffness * way.length**2
+        effects[index] = mass * strongest * way.longest**2 * stiffness * way.length**2
     return last_within_budget(effects, thetas, way.budget)
 
 

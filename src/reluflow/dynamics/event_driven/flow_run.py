@@ -203,16 +203,13 @@ class FlowRun(AbstractRun):
         """Cut the step at the first event that matters, move there and act."""
         state, neurons = self._state, self._state.neurons
         slide_exit = state.slides.first_exit(state.space.dense)
-        way = Way(
-            *(step.length, step.elapsed, time_left, slide_exit.theta),
-            *(state.stiffness() if len(neurons.frames) else 0.0, self._longest, self._kink_budget),
-        )
+        way = Way(step.length, step.elapsed, time_left, slide_exit.theta, self._longest, self._kink_budget)
         stop, elapsed, arrivals, carried = reach_event(
             state.columns,
             end,
             step.num_met,
             way,
-            state.group_pulls(),
+            state.read(),
             state.space,
             state.layout,
             neurons.column_table,

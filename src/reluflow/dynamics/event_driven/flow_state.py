@@ -155,9 +155,10 @@ class FlowState:
 
     def outputs(self) -> FloatArray:
         """h(x_k), shape (n,); the same array until the state changes."""
-        return self._read().outputs
+        return self.read().outputs
 
-    def _read(self) -> Reading:
+    def read(self) -> Reading:
+        """What is known of the columns as they are."""
         if self._reading is None:
             self._read_columns(may_drift=False)
         reading = self._reading
@@ -166,7 +167,7 @@ class FlowState:
 
     def group_pulls(self) -> FloatArray:
         """D of every group relative to R, shape (G, d)."""
-        return self._read().pulls
+        return self.read().pulls
 
     def wall_pulls(self, columns: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Pull of every wall on its two sides, relative to R, here or at other columns."""
@@ -176,11 +177,6 @@ class FlowState:
     def pull_errors(self) -> FloatArray:
         """By how much the pulls of the walls may be off, shape (num_walls,)."""
         return pull_errors(self._problem, self.neurons.walls, self.outputs(), self.output_error)
-
-    def stiffness(self) -> float:
-        """How fast the forces relative to R change with the outputs, at most."""
-        weight = 1.0 if self.layout.loss.fades else float(np.exp(self.layout.log_weight))
-        return weight * self._problem.loss.stiffness(self.outputs(), self.layout.labels)
 
     def network(self) -> Network:
         """The network here; `log_scale` is 0 where the neurons fit a double."""
@@ -194,7 +190,7 @@ class FlowState:
         if not self._problem.is_plain:  # without frames: every column is a neuron
             pulls = RelativePulls(self.group_pulls()[self.layout.column_group], self.log_rate)
             return gradient_of_variant(self._problem, self.columns, self.layout.weights, pulls, 0.0)
-        square, along, size = self._read().moments.tolist()
+        square, along, size = self.read().moments.tolist()
         return Gradient.from_moments(square, along, size, self.log_rate)
 
     def is_settled(self) -> bool:

@@ -18,10 +18,10 @@ from reluflow.dynamics.event_driven.grouped_neurons_kernels import (
     frame_changes,
     gather,
     heights_of,
-    moment_of_group,
     off_unit_norm,
     through_frames,
     write_back,
+    write_missing_moments,
 )
 from reluflow.dynamics.event_driven.tuning import SPARE_GROUPS, WIDE
 from reluflow.dynamics.problem import TrainingProblem
@@ -297,10 +297,7 @@ class GroupedNeurons:
             self.renormalise(off_unit_norm(members, self.frame_of_group))
             _, gathered = gather(members, self.invariant, counts, self.frame_of_group, self.frames)
         self.column_table = gathered.table
-        for row in np.flatnonzero(~self._has_moment).tolist():
-            g = int(np.flatnonzero(self.frame_of_group == row)[0])
-            self.moments[row] = moment_of_group(self.shapes, self.mass, self.group, g)
-        self._has_moment[:] = True
+        write_missing_moments(members, self.frame_of_group, self.moments, self._has_moment)
         known_by = (self.sides.tobytes(), gathered.starts.tobytes(), self.frame_of_group.tobytes())
         if known_by != self._parts_for:
             self._parts_for, self._parts = known_by, self._parts_of_layout(gathered.starts)
@@ -366,6 +363,7 @@ class GroupedNeurons:
     def _parts_of_layout(self, starts: IntArray) -> dict[str, FloatArray]:
         """What changes only with the groups that there are, and which of them have frames."""
         num_groups = len(self.sides)
+        self.sliding_groups = np.flatnonzero(np.any(self.sides == 0, axis=1))
         tangents = [self._tangents(g) if starts[g] < starts[g + 1] else self._no_tangents for g in range(num_groups)]
         eta = np.ascontiguousarray(self.walls.slopes(self.sides, self.leak))  # one layout, one compilation
         return {

@@ -194,6 +194,18 @@ class Gathered(NamedTuple):
 
 
 @kernel()
+def write_missing_moments(
+    members: Members, frame_of_group: IntVector, moments: FloatCube, has_moment: BoolVector
+) -> None:
+    """Write the moments of frames that are not known, and that they are."""
+    for g in range(frame_of_group.shape[0]):
+        row = frame_of_group[g]
+        if row >= 0 and not has_moment[row]:
+            moments[row] = moment_of_group(members.shapes, members.mass, members.group, g)
+            has_moment[row] = True
+
+
+@kernel()
 def gather(
     members: Members, invariant: FloatVector, counts: IntVector, frame_of_group: IntVector, frames: FloatCube
 ) -> tuple[bool, Gathered]:

@@ -29,6 +29,9 @@ def chebyshev_interpolation(degree: int) -> tuple[FloatArray, FloatArray]:
 _NODES, _TO_BERNSTEIN = chebyshev_interpolation(8)
 
 
+_NO_PAIRS = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 0)), np.zeros(0)
+
+
 class SlideExit(NamedTuple):
     """When neurons stop sliding: fraction of the step (above 1: not in it), their group, the wall, the side taken."""
 
@@ -56,13 +59,16 @@ class SlideWatch:
 
     def __init__(self, neurons: GroupedNeurons, layout: Layout, ridges: set[tuple[bytes, int, int]]) -> None:
         self._layout = layout
-        counts = np.bincount(neurons.group, minlength=len(neurons.sides))
+        self._evaluations = 0
+        self.pairs, self._solvers, self._orientation = _NO_PAIRS
+        if not neurons.sliding_groups.size:
+            return
         pairs, solvers, orientation = [], [], []
-        for g in np.flatnonzero((counts > 0) & np.any(neurons.sides == 0, axis=1)):
+        for g in neurons.sliding_groups[np.isin(neurons.sliding_groups, neurons.group)].tolist():
             walls = np.flatnonzero(neurons.sides[g] == 0)
             if len(walls) == len(neurons.walls.normals):
                 continue  # at the origin of the data's span: nothing moves it
-            inverse = neurons.slide_solver(int(g))
+            inverse = neurons.slide_solver(g)
             for row, b in enumerate(walls):
                 is_ridge = (neurons.sides[g].tobytes(), int(neurons.signs[g]), int(b)) in ridges
                 pairs.append((g, b))
@@ -71,7 +77,6 @@ class SlideWatch:
         self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         self._solvers = np.array(solvers).reshape(-1, neurons.d)
         self._orientation = np.array(orientation, dtype=np.float64)
-        self._evaluations = 0
 
     def take_evaluations(self) -> int:
         """Force evaluations since this was last asked."""

@@ -148,6 +148,20 @@ def write_relative_forces(outputs: FloatVector, layout: Layout, forces: FloatVec
     return float(layout.log_weight + largest + np.log(total))
 
 
+@borrowing_kernel()
+def stiffness_at(outputs: FloatVector, layout: Layout) -> float:
+    """How fast the forces relative to R change with the outputs, at most: `AbstractLoss.stiffness` with its weight."""
+    largest = -np.inf
+    for k in range(outputs.shape[0]):
+        if layout.loss.fades:
+            ratio = apply(layout.loss.log_curvature, outputs[k], layout.labels[k])
+            ratio -= apply(layout.loss.log_force, outputs[k], layout.labels[k])
+        else:
+            ratio = apply(layout.loss.curvature, outputs[k], layout.labels[k])
+        largest = max(largest, ratio)
+    return max(1.0, np.exp(largest)) if layout.loss.fades else np.exp(layout.log_weight) * largest
+
+
 @kernel()
 def relative_forces(outputs: FloatVector, layout: Layout) -> tuple[FloatArray, float]:
     """Forces r_k divided by a positive rate R, and ln R: R = c sum |dl/dh| for a loss whose forces fade, else 1.
