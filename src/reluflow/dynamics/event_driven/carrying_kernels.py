@@ -238,9 +238,13 @@ def carry_until_trouble(
     stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members
 ) -> tuple[float, IntArray, FloatArray, IntArray, IntArray, FloatArray, IntArray]:
     """`carry_crossers`, written down, up to `stop` or the first trouble before it; returns which, and the rest."""
-    stop = min(stop, carry_crossers(False, stop, arrivals, course, layout, members)[0])
+    commit = stop < 0.0  # False, but not as a literal, for which the kernel would be compiled apart
+    trouble, walls, thetas, neurons, event_walls, event_thetas, codes = carry_crossers(
+        commit, stop, arrivals, course, layout, members
+    )
+    stop = min(stop, trouble)
     _, walls, thetas, neurons, event_walls, event_thetas, codes = carry_crossers(
-        True, stop, arrivals, course, layout, members
+        not commit, stop, arrivals, course, layout, members
     )
     return stop, walls, thetas, neurons, event_walls, event_thetas, codes
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import FloatCube, FloatMatrix, FloatVector, IntArray, IntVector
+from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector, IntArray, IntVector
 from reluflow.bernstein_kernels import first_root, value_at
 from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.event_driven.carrying_kernels import Arrivals, Course, carry_until_trouble, last_within_budget
@@ -66,11 +66,14 @@ def reach_event(
     table: ColumnTable,
     members: Members,
     neighbours: Neighbours,
-) -> tuple[float, float, Arrivals, Carried]:
-    """Cut a step at the first event that matters: the fraction, the time elapsed, who stands on a wall there.
+) -> tuple[
+    float, float, bool, int, IntArray, IntArray, FloatArray, IntArray, IntArray, FloatArray, IntArray
+]:
+    """Cut a step at the first event that matters, light crossers taken along.
 
-    `end` holds the columns at the end of the step, and then those there; `reading` is of its start. The light crossers
-    have been taken along.
+    `end` holds the columns at the end of the step, and then those there; `reading` is of its start. Returns the fraction
+    of the step, the time elapsed, whether the kinks of light crossers have cut it, the force evaluations, who stands on
+    a wall there (neuron, wall, fraction), and the events of light crossers on the way (neuron, wall, fraction, code).
     """
     stop = min(1.0, way.exit_theta)
     for place in range(num_met):
@@ -98,12 +101,19 @@ def reach_event(
             members.path[g] += carried.growth[g]
         refresh_expiry(carried.looked, end, layout, members)
     due = standing_on_walls(stop, num_met, end, space, layout)
-    arrivals = Arrivals(
+    return (
+        stop,
+        elapsed,
+        carried.is_cut,
+        carried.num_evaluations,
         np.concatenate((table.neurons[space.met_columns[due]], carried.arrivals.neurons)),
         np.concatenate((space.met_walls[due], carried.arrivals.walls)),
         np.concatenate((space.met_thetas[due], carried.arrivals.thetas)),
+        carried.neurons,
+        carried.walls,
+        carried.thetas,
+        carried.codes,
     )
-    return stop, elapsed, arrivals, carried
 
 
 @kernel()

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.bernstein_kernels import values_at
+from reluflow.compilation.kernel import direct
 from reluflow.dynamics.event_driven.carrying_kernels import Arrivals
-from reluflow.dynamics.event_driven.event_kernels import Carried, Way, reach_event
+from reluflow.dynamics.event_driven.event_kernels import Way, reach_event
 from reluflow.dynamics.event_driven.flow_state import FlowState
 from reluflow.dynamics.event_driven.next_step_kernels import (
     Reading,
@@ -64,6 +65,7 @@ class FlowRun(AbstractRun):
         self._idle_steps = 0
         self._state = FlowState(problem, self.recorder, ridge)
         self._kink_budget = KINK_SHARE * self._tolerance
+        self._sample_of_wall = np.append(self._state.neurons.walls.first_sample, -1)  # the last wall is a = 0
         self._longest = float(np.max(self._state.neurons.walls.length, initial=0.0))
         self._has_changed()
         self._state.output_error = OUTPUT_ERROR * rtol
@@ -180,11 +182,9 @@ class FlowRun(AbstractRun):
         """See the kernel of this name; with weight decay the step is finished here."""
         state, table, members = self._state, self._state.neurons.column_table, self._state.neurons.members()
         if not self.problem.weight_decay:
-            step = NextStep(
-                *next_step(state.columns, end, state.space, plan, state.layout, table, members, reading)
-            )
-            self.force_evaluations += step.length > 0.0
-            return step
+            taken = direct(next_step)(state.columns, end, state.space, plan, state.layout, table, members, reading)
+            self.force_evaluations += taken[1] > 0.0
+            return NextStep(*taken)
         num_attempts, length, planned, elapsed, log_rate_end = accepted_step(
             state.columns, end, state.space, plan, state.layout, table
         )
@@ -204,7 +204,7 @@ class FlowRun(AbstractRun):
         state, neurons = self._state, self._state.neurons
         slide_exit = state.slides.first_exit(state.space.dense)
         way = Way(step.length, step.elapsed, time_left, slide_exit.theta, self._longest, self._kink_budget)
-        stop, elapsed, arrivals, carried = reach_event(
+        stop, elapsed, is_cut, num_evaluations, *events = direct(reach_event)(
             state.columns,
             end,
             step.num_met,
@@ -216,10 +216,11 @@ class FlowRun(AbstractRun):
             neurons.members(),
             neurons.neighbours(),
         )
-        self.force_evaluations += 3 + state.slides.take_evaluations() + carried.num_evaluations
-        if carried.neurons.size:
-            self._record(carried, state.space.clock)
-        if carried.is_cut and neurons.is_wide:
+        arrivals, on_the_way = Arrivals(*events[:3]), events[3:]
+        self.force_evaluations += 3 + state.slides.take_evaluations() + num_evaluations
+        if on_the_way[0].size:
+            self._record(*on_the_way)
+        if is_cut and neurons.is_wide:
             self._step = min(self._step, 2.0 * step.length * max(stop, 1e-3))
         if stop >= 1.0:
             state.arrive(end, step.log_rate_end, self._pass_time(elapsed, step.length))
@@ -228,12 +229,11 @@ class FlowRun(AbstractRun):
         self._land(limit, elapsed, time_left)
         self._act(arrivals, slide_exit, stop)
 
-    def _record(self, carried: Carried, clock: FloatArray) -> None:
+    def _record(self, crossers: IntArray, walls: IntArray, thetas: FloatArray, codes: IntArray) -> None:
         """Write down the events of light crossers within the step about to be passed."""
         with np.errstate(over="ignore"):
-            times = self.time + values_at(clock, carried.thetas) * np.exp(-self._state.log_rate)
-        samples = np.append(self._state.neurons.walls.first_sample, -1)[carried.walls]
-        self.recorder.extend(carried.neurons, samples, times, carried.codes)
+            times = self.time + values_at(self._state.space.clock, thetas) * np.exp(-self._state.log_rate)
+        self.recorder.extend(crossers, self._sample_of_wall[walls], times, codes)
 
     def _restore(self, end: FloatArray, elapsed: float) -> None:
         """Put columns at the end of a step back on their quadric, which weight decay has shrunk meanwhile."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.compilation.kernel import direct
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import heights_of
@@ -115,7 +116,7 @@ class FlowState:
 
     def _read_columns(self, *, may_drift: bool) -> bool:
         reading = self.new_reading()
-        has_drifted, self.log_rate = read_columns(
+        has_drifted, self.log_rate = direct(read_columns)(
             self.columns,
             self.space,
             self.layout,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.compilation.kernel import direct
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import (
     BEGIN,
     END,
@@ -292,7 +293,7 @@ class GroupedNeurons:
             counts = np.bincount(self.group, minlength=len(self.sides))
         self._choose_frames(counts)
         members = self.members()
-        has_far, gathered = gather(members, self.invariant, counts, self.frame_of_group, self.frames)
+        has_far, gathered = direct(gather)(members, self.invariant, counts, self.frame_of_group, self.frames)
         if has_far:
             self.renormalise(off_unit_norm(members, self.frame_of_group))
             _, gathered = gather(members, self.invariant, counts, self.frame_of_group, self.frames)

@@ -35,7 +35,32 @@ def _bernstein_of_dense() -> FloatArray:
 
 
 _BERNSTEIN = _bernstein_of_dense()
+_PIECE = 512  # entries that stay in the cache while stages are added to them
 LARGEST_COLUMN = 1e150  # columns beyond it have squares that are no doubles
+
+
+@kernel()
+def write_sum(slopes: FloatCube, weights: FloatVector, num_stages: int, total: FloatMatrix) -> None:
+    """Write sum_s weights[s] slopes[s] over the first stages, in pieces that the processor adds many at a time."""
+    rows, sums = slopes.reshape(slopes.shape[0], total.size), total.reshape(total.size)
+    for first in range(0, total.size, _PIECE):
+        piece = sums[first : first + _PIECE]
+        piece[:] = 0.0
+        for s in range(num_stages):
+            weight, row = weights[s], rows[s, first : first + _PIECE]
+            for e in range(piece.shape[0]):
+                piece[e] += weight * row[e]
+
+
+@kernel()
+def write_towards(
+    columns: FloatMatrix, slopes: FloatCube, weights: FloatVector, num_stages: int, step: float, end: FloatMatrix
+) -> None:
+    """Write columns + step * `write_sum`."""
+    write_sum(slopes, weights, num_stages, end)
+    starts, ends = columns.reshape(columns.size), end.reshape(end.size)
+    for e in range(ends.shape[0]):
+        ends[e] = starts[e] + step * ends[e]
 
 
 @kernel()
@@ -56,28 +81,21 @@ def attempt_step(
     num_columns, width = columns.shape
     made = make_forces(layout)
     for stage in range(1, 12):
-        for c in range(num_columns):
-            for i in range(width):
-                total = 0.0
-                for s in range(stage):
-                    total += _STAGES[stage, s] * slopes[s, c, i]
-                end[c, i] = columns[c, i] + step * total
+        write_towards(columns, slopes, _STAGES[stage], stage, step, end)
         rates[stage] = write_velocity(end, layout, log_rate, slopes[stage], made)[0]
+    write_towards(columns, slopes, _WEIGHTS, 12, step, end)
+    error_fifth, error_third = np.empty((num_columns, width)), np.empty((num_columns, width))
+    write_sum(slopes, _ERROR_FIFTH, 12, error_fifth)
+    write_sum(slopes, _ERROR_THIRD, 12, error_third)
     worst = 0.0
     for c in range(num_columns):
         size_start, size_end, fifth, third = 0.0, 0.0, 0.0, 0.0
         for i in range(width):
-            total, first, second = 0.0, 0.0, 0.0
-            for s in range(12):
-                total += _WEIGHTS[s] * slopes[s, c, i]
-                first += _ERROR_FIFTH[s] * slopes[s, c, i]
-                second += _ERROR_THIRD[s] * slopes[s, c, i]
-            end[c, i] = columns[c, i] + step * total
             if layout.moves_outputs or i < width - 1:  # a frozen a may be of any size beside w
                 size_start += columns[c, i] ** 2
                 size_end += end[c, i] ** 2
-            fifth += first**2
-            third += second**2
+            fifth += error_fifth[c, i] ** 2
+            third += error_third[c, i] ** 2
         if fifth > 0.0:
             size = np.sqrt(max(size_start, size_end))
             error = step * fifth / np.sqrt(fifth + 0.01 * third) / size
@@ -172,12 +190,7 @@ def write_dense(
     scratch = np.empty((num_columns, width))
     made = make_forces(layout)
     for extra in range(3):
-        for c in range(num_columns):
-            for i in range(width):
-                total = 0.0
-                for s in range(13 + extra):
-                    total += _EXTRA_STAGES[extra, s] * slopes[s, c, i]
-                scratch[c, i] = columns[c, i] + step * total
+        write_towards(columns, slopes, _EXTRA_STAGES[extra], 13 + extra, step, scratch)
         rates[13 + extra] = write_velocity(scratch, layout, log_rate, slopes[13 + extra], made)[0]
     factors = np.empty(7)
     for c in range(num_columns):
