@@ -180,17 +180,21 @@ def carried_through(
         arrivals = Arrivals(crossers[due], walls[due], thetas[due])
         return Carried(stop, is_cut, arrivals, none, none, never, none, growth, looked, 1)
     course = _course(dense, layout, neighbours)
-    stop, at, when, neurons, event_walls, event_thetas, codes = carry_until_trouble(
-        stop, Arrivals(crossers, walls, thetas), course, layout, members
-    )
-    looked = np.concatenate((looked, neurons))
-    if neurons.shape[0] > 0:
+    stop, paths = carry_until_trouble(stop, Arrivals(crossers, walls, thetas), course, layout, members)
+    if paths.event_neurons.shape[0] > 0:
         renew_moments(layout, members)
-    due = np.flatnonzero(when <= stop + AT_ONCE)
-    arrivals = Arrivals(crossers[due], at[due], when[due])
-    num_evaluations = 1 + _NODES.shape[0]
+    due = np.flatnonzero(paths.thetas <= stop + AT_ONCE)
     return Carried(
-        stop, is_cut, arrivals, neurons, event_walls, event_thetas, codes, growth, looked, num_evaluations
+        stop,
+        is_cut,
+        Arrivals(crossers[due], paths.walls[due], paths.thetas[due]),
+        paths.event_neurons,
+        paths.event_walls,
+        paths.event_thetas,
+        paths.codes,
+        growth,
+        np.concatenate((looked, paths.event_neurons)),
+        1 + _NODES.shape[0],
     )
 
 

@@ -62,7 +62,7 @@ class FlowState:
     """
 
     def __init__(self, problem: TrainingProblem, recorder: EventRecorder, ridge: Ridge) -> None:
-        self._problem = problem
+        self._problem, self._is_plain = problem, problem.is_plain
         self.neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
         self.output_error = GIVEN_OUTPUTS
         self.log_rate = 0.0
@@ -188,7 +188,7 @@ class FlowState:
 
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient, from the groups alone."""
-        if not self._problem.is_plain:  # without frames: every column is a neuron
+        if not self._is_plain:  # without frames: every column is a neuron
             pulls = RelativePulls(self.group_pulls()[self.layout.column_group], self.log_rate)
             return gradient_of_variant(self._problem, self.columns, self.layout.weights, pulls, 0.0)
         square, along, size = self.read().moments.tolist()
@@ -197,7 +197,7 @@ class FlowState:
     def is_settled(self) -> bool:
         """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""
         pulls = self.group_pulls()
-        if not self._problem.is_plain:
+        if not self._is_plain:
             each = RelativePulls(pulls[self.layout.column_group], self.log_rate)
             return is_settled_variant(self._problem, self.columns, each, self.outputs())
         strength = np.linalg.norm(pulls, axis=1)
@@ -225,7 +225,7 @@ class FlowState:
     def stationary_limit(self) -> Limit:
         """Where the flow tends to, by Newton's method in the final pattern; the state here where that fails."""
         here = self.last_state()
-        if not self._problem.is_plain:
+        if not self._is_plain:
             return replace(here, reason=f"Not polished: with {self._problem.variant} the last state is given as it is.")
         kept = self.columns
         self.columns, num_iterations = polish(kept, self.layout, self._problem.loss)

@@ -93,6 +93,7 @@ class GroupedNeurons:
         num_walls = len(self.walls.normals)
         self.beyond = np.zeros((0, num_walls), dtype=np.int64)  # group on the other side of each wall, or -1
         self.upon = np.zeros((0, num_walls, 2), dtype=np.int64)  # group sliding on it with a < 0 and a > 0, or -1
+        self.sliding_groups: list[int] = []
         self._index: dict[bytes, int] = {}
         self._clear_frames()
         self._parts_for: tuple[bytes, ...] = ()
@@ -115,10 +116,13 @@ class GroupedNeurons:
 
     def group_with(self, sides: SignArray, sign: int) -> int:
         """The group of these sides (and, where it slides, this sign of a), made if it does not exist."""
-        key_sign = int(sign) if np.any(sides == 0) else 0
+        is_sliding = 0 in sides.tolist()
+        key_sign = int(sign) if is_sliding else 0
         key = sides.tobytes() + bytes([key_sign + 1])
         if key not in self._index:
             self._index[key] = len(self.sides)
+            if is_sliding:
+                self.sliding_groups.append(len(self.sides))
             self.sides = np.vstack([self.sides, sides[None, :]]).astype(np.int8)
             self.signs = np.append(self.signs, np.int8(key_sign))
             self.path = np.append(self.path, 0.0)
@@ -192,9 +196,9 @@ class GroupedNeurons:
         if row >= 0:
             self.shapes[members] = np.linalg.solve(self.frames[row].T, self.shapes[members].T).T
             self.expiry[members] = 0.0
-        if len(self.frames):
-            rows = self.frame_of_group[np.append(self.group[members], target)]
-            self._has_moment[rows[rows >= 0]] = False
+        for g in {target, *self.group[members].tolist()}:
+            if self.frame_of_group[g] >= 0:
+                self._has_moment[self.frame_of_group[g]] = False
         self.group[members] = target
         return target
 
@@ -242,12 +246,11 @@ class GroupedNeurons:
         is_reset[index] = True
         members = np.flatnonzero(is_reset[self.group])
         z = self.actual(members)
-        for g in groups:
-            if np.any(self.sides[g] == 0):  # remove what rounding has put across the walls it slides on
-                own = np.flatnonzero(self.group[members] == g)
-                for direction in self._tangents(g):
-                    w = z[own, :-1]
-                    z[own, :-1] = w - np.einsum("ji,i->j", w, direction)[:, None] * direction
+        for g in set(groups).intersection(self.sliding_groups):
+            own = np.flatnonzero(self.group[members] == g)
+            for direction in self._tangents(g):  # remove what rounding has put across the walls it slides on
+                w = z[own, :-1]
+                z[own, :-1] = w - np.einsum("ji,i->j", w, direction)[:, None] * direction
         self.shapes[members] = restored(z, self.invariant[members])
         self.renormalise(members)
         self.frames[rows] = np.eye(self.d + 1)
@@ -364,7 +367,6 @@ class GroupedNeurons:
     def _parts_of_layout(self, starts: IntArray) -> dict[str, FloatArray]:
         """What changes only with the groups that there are, and which of them have frames."""
         num_groups = len(self.sides)
-        self.sliding_groups = np.flatnonzero(np.any(self.sides == 0, axis=1))
         tangents = [self._tangents(g) if starts[g] < starts[g + 1] else self._no_tangents for g in range(num_groups)]
         eta = np.ascontiguousarray(self.walls.slopes(self.sides, self.leak))  # one layout, one compilation
         return {

@@ -61,10 +61,11 @@ class SlideWatch:
         self._layout = layout
         self._evaluations = 0
         self.pairs, self._solvers, self._orientation = _NO_PAIRS
-        if not neurons.sliding_groups.size:
+        if not neurons.sliding_groups:
             return
         pairs, solvers, orientation = [], [], []
-        for g in neurons.sliding_groups[np.isin(neurons.sliding_groups, neurons.group)].tolist():
+        is_occupied = np.isin(neurons.sliding_groups, neurons.group)
+        for g in np.array(neurons.sliding_groups)[is_occupied].tolist():
             walls = np.flatnonzero(neurons.sides[g] == 0)
             if len(walls) == len(neurons.walls.normals):
                 continue  # at the origin of the data's span: nothing moves it

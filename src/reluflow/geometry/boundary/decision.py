@@ -297,6 +297,52 @@ class Resolution(NamedTuple):
     is_undecided: bool = False
 
 
+@kernel()
+def decide_among(
+    normals: FloatMatrix,
+    plus: FloatVector,
+    minus: FloatVector,
+    on: IntVector,
+    before: SignVector,
+    sign: float,
+    ridge: int,
+    rounding: float,
+    sides: IntVector,
+) -> tuple[int, bool]:
+    """`decide` among all walls, of which the neuron stands on those in `on`: the verdict, and whether nothing pulls it.
+
+    The new sides of the walls in `on` are written into `sides`.
+    """
+    s, d = on.shape[0], normals.shape[1]
+    others, rest = 0.0, np.zeros(d)
+    is_on = np.zeros(normals.shape[0], dtype=np.bool_)
+    is_on[on] = True
+    for b in range(normals.shape[0]):
+        strength = plus[b] if before[b] > 0 else minus[b]
+        if not is_on[b]:
+            others += abs(strength)
+            for c in range(d):
+                rest[c] += strength * normals[b, c]
+    normals_on, plus_on, minus_on, before_on = normals[on], plus[on], minus[on], before[on]
+    choice = make_choice(s, d)
+    strongest = np.max(np.maximum(np.abs(plus_on), np.abs(minus_on)))
+    verdict = ONE_WAY
+    for _ in range(2):
+        scale = others + np.sum(np.maximum(np.abs(plus_on), np.abs(minus_on)))
+        verdict = decide(
+            normals_on, plus_on, minus_on, rest, sign, before_on, rounding * scale, ridge, choice
+        )
+        acting = others + np.sum(np.abs(choice.strengths))
+        if not 0.0 < acting < _FAINT * strongest:
+            break
+        # a side that the neuron is not on must not set what counts as rounding for the forces that do act on it
+        most = _MOST_OF_ACTING * acting
+        plus_on, minus_on = np.clip(plus_on, -most, most), np.clip(minus_on, -most, most)
+        strongest = 0.0  # once
+    sides[:] = choice.sides
+    return verdict, not np.any(choice.pull != 0.0)
+
+
 def resolve(
     normals: FloatArray,
     plus: FloatArray,
@@ -309,22 +355,8 @@ def resolve(
     rounding: float = ROUNDING,
 ) -> Resolution:
     """`decide` for one neuron among all walls: it stands on those in `on` and comes from the sides `before` of all."""
-    strengths = np.where(before > 0, plus, minus)
-    strengths[on] = 0.0
-    others, pull = float(np.sum(np.abs(strengths))), strengths @ normals
-    choice = make_choice(len(on), normals.shape[1])
-
-    def decided(plus_on: FloatArray, minus_on: FloatArray) -> int:
-        scale = others + float(np.sum(np.maximum(np.abs(plus_on), np.abs(minus_on))))
-        tolerance, way = rounding * scale, RIDGES.index(ridge)
-        return int(decide(normals[on], plus_on, minus_on, pull, sign, before[on], tolerance, way, choice))
-
-    verdict = decided(plus[on], minus[on])
-    acting = others + float(np.sum(np.abs(choice.strengths)))
-    strongest = float(np.max(np.maximum(np.abs(plus[on]), np.abs(minus[on])), initial=0.0))
-    if 0.0 < acting < _FAINT * strongest:
-        # a side that the neuron is not on must not set what counts as rounding for the forces that do act on it
-        most = _MOST_OF_ACTING * acting
-        verdict = decided(np.clip(plus[on], -most, most), np.clip(minus[on], -most, most))
-    is_still = not np.any(choice.pull)
-    return Resolution(tuple(choice.sides.tolist()), verdict == SEVERAL_WAYS, is_still, verdict == NO_WAY)
+    sides = np.zeros(len(on), dtype=np.int64)
+    verdict, is_still = decide_among(
+        normals, plus, minus, on, before, sign, RIDGES.index(ridge), rounding, sides
+    )
+    return Resolution(tuple(sides.tolist()), verdict == SEVERAL_WAYS, is_still, verdict == NO_WAY)
