@@ -256,6 +256,24 @@ def slide_margins_at(
 
 
 @kernel()
+def first_slide_exit(coefficients: FloatCube, scale: FloatVector) -> tuple[float, int, int]:
+    """The first root of the margins of sliding pairs, (9, num_pairs, 2) in Bernstein form: fraction, pair, side.
+
+    A margin within 1e-13 of `scale`, one number per pair, is zero.
+    """
+    best, pair, side = NO_ROOT, -1, 0
+    polynomial = np.empty(coefficients.shape[0])
+    for row in range(coefficients.shape[1]):
+        for column in range(2):
+            for b in range(polynomial.shape[0]):
+                polynomial[b] = coefficients[b, row, column]
+            theta = first_root(polynomial, 1e-13 * scale[row])
+            if theta < best:
+                best, pair, side = theta, row, 1 - 2 * column
+    return best, pair, side
+
+
+@kernel()
 def pulls_at(coefficients: FloatCube, thetas: FloatVector, layout: Layout) -> tuple[FloatArray, FloatArray]:
     """D of every group, shape (num_thetas, G, d), and the jumps of the walls, (num_thetas, B), along the step."""
     pulls = np.empty((thetas.shape[0], layout.sides.shape[0], layout.normals.shape[1]))

@@ -96,7 +96,10 @@ class GroupedNeurons:
         self.sliding_groups: list[int] = []
         self._index: dict[bytes, int] = {}
         self._clear_frames()
-        self._parts_for: tuple[bytes, ...] = ()
+        self._slides_of: dict[int, tuple[IntArray, FloatArray, FloatArray]] = {}
+        self._of_groups: dict[str, Any] = {}  # parts of the layout
+        self._of_columns: dict[str, Any] = {}
+        self._known_by: tuple[bytes, ...] = ()
 
     def _clear_frames(self) -> None:
         width = self.d + 1
@@ -128,6 +131,7 @@ class GroupedNeurons:
             self.path = np.append(self.path, 0.0)
             self.moment_trace = np.append(self.moment_trace, 0.0)
             self.frame_of_group = np.append(self.frame_of_group, -1)
+            self._of_groups = {}
             self._link(self._index[key])
         return self._index[key]
 
@@ -294,6 +298,7 @@ class GroupedNeurons:
         if len(counts) - num_occupied > max(SPARE_GROUPS if self.is_wide else 0, num_occupied):
             self._drop_empty_groups(counts)
             counts = np.bincount(self.group, minlength=len(self.sides))
+        self.counts = counts
         self._choose_frames(counts)
         members = self.members()
         has_far, gathered = direct(gather)(members, self.invariant, counts, self.frame_of_group, self.frames)
@@ -302,12 +307,16 @@ class GroupedNeurons:
             _, gathered = gather(members, self.invariant, counts, self.frame_of_group, self.frames)
         self.column_table = gathered.table
         write_missing_moments(members, self.frame_of_group, self.moments, self._has_moment)
-        known_by = (self.sides.tobytes(), gathered.starts.tobytes(), self.frame_of_group.tobytes())
-        if known_by != self._parts_for:
-            self._parts_for, self._parts = known_by, self._parts_of_layout(gathered.starts)
+        if not self._of_groups:
+            eta = np.ascontiguousarray(self.walls.slopes(self.sides, self.leak))  # one layout, one compilation
+            self._of_groups = {"eta": eta, "sides": self.sides.copy()}
+        known_by = (gathered.starts.tobytes(), self.frame_of_group.tobytes())
+        if known_by != self._known_by:
+            self._known_by, self._of_columns = known_by, self._parts_of_layout(gathered.starts)
         layout = Layout(
             **self._constants,
-            **self._parts,
+            **self._of_groups,
+            **self._of_columns,
             starts=gathered.starts,
             column_group=gathered.column_group,
             moments=self.moments,
@@ -364,19 +373,36 @@ class GroupedNeurons:
         is_kept[frame_of_group[frame_of_group >= 0]] = True
         self._keep_frames(is_kept)
 
-    def _parts_of_layout(self, starts: IntArray) -> dict[str, FloatArray]:
-        """What changes only with the groups that there are, and which of them have frames."""
-        num_groups = len(self.sides)
-        tangents = [self._tangents(g) if starts[g] < starts[g + 1] else self._no_tangents for g in range(num_groups)]
-        eta = np.ascontiguousarray(self.walls.slopes(self.sides, self.leak))  # one layout, one compilation
+    def _parts_of_layout(self, starts: IntArray) -> dict[str, Any]:
+        """What changes only with the columns of the groups, and which of them are frames."""
+        tangent_starts = np.zeros(len(starts), dtype=np.int64)
+        tangents = [self._no_tangents]
+        for g in self.sliding_groups:
+            if starts[g] < starts[g + 1]:
+                tangents.append(self._tangents(g))
+                tangent_starts[g + 1] = len(tangents[-1])
+        acted_on = self._all_samples
+        if self._constants["loss"].fades:
+            acted_on = counted_in_rate(self._of_groups["eta"], starts)
         return {
-            "eta": eta,
-            "sides": self.sides.copy(),
-            "tangent_starts": np.concatenate([[0], np.cumsum([len(rows) for rows in tangents])]).astype(np.int64),
-            "tangents": np.vstack(tangents),
+            "tangent_starts": np.cumsum(tangent_starts),
+            "tangents": np.concatenate(tangents),
             "frame_of_group": self.frame_of_group.copy(),
-            "counted": counted_in_rate(eta, starts) if self._constants["loss"].fades else self._all_samples,
+            "counted": acted_on,
         }
+
+    def slides_of(self, g: int) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Of every wall that a group slides on: (group, wall), what turns other pulls into its own, and minus its sign.
+
+        None where it slides on all walls: at the origin of the data's span nothing moves it.
+        """
+        if g not in self._slides_of:
+            walls = np.flatnonzero(self.sides[g] == 0)
+            walls = walls[: 0 if len(walls) == len(self.walls.normals) else None]
+            pairs = np.column_stack([np.full(len(walls), g), walls])
+            solver = self.slide_solver(g)[: len(walls)]
+            self._slides_of[g] = pairs, solver, np.full(len(walls), -float(self.signs[g]))
+        return self._slides_of[g]
 
     def slide_solver(self, g: int) -> FloatArray:
         """Pseudo-inverse that turns the pull of the other walls into minus the pulls along the sliding ones, (s, d)."""

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.bernstein_kernels import NO_ROOT, first_root
-from reluflow.dynamics.event_driven.crossing_kernels import slide_margins_at
+from reluflow.bernstein_kernels import NO_ROOT
+from reluflow.dynamics.event_driven.crossing_kernels import first_slide_exit, slide_margins_at
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.shared.flow_kernels import Layout
 
@@ -61,23 +61,14 @@ class SlideWatch:
         self._layout = layout
         self._evaluations = 0
         self.pairs, self._solvers, self._orientation = _NO_PAIRS
-        if not neurons.sliding_groups:
+        found = [neurons.slides_of(g) for g in neurons.sliding_groups if neurons.counts[g]]
+        if not found:
             return
-        pairs, solvers, orientation = [], [], []
-        is_occupied = np.isin(neurons.sliding_groups, neurons.group)
-        for g in np.array(neurons.sliding_groups)[is_occupied].tolist():
-            walls = np.flatnonzero(neurons.sides[g] == 0)
-            if len(walls) == len(neurons.walls.normals):
-                continue  # at the origin of the data's span: nothing moves it
-            inverse = neurons.slide_solver(g)
-            for row, b in enumerate(walls):
-                is_ridge = (neurons.sides[g].tobytes(), int(neurons.signs[g]), int(b)) in ridges
-                pairs.append((g, b))
-                solvers.append(inverse[row])
-                orientation.append(float(neurons.signs[g]) if is_ridge else -float(neurons.signs[g]))
-        self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        self._solvers = np.array(solvers).reshape(-1, neurons.d)
-        self._orientation = np.array(orientation, dtype=np.float64)
+        self.pairs, self._solvers, self._orientation = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        if ridges:
+            for row, (g, b) in enumerate(self.pairs.tolist()):
+                if (neurons.sides[g].tobytes(), int(neurons.signs[g]), b) in ridges:
+                    self._orientation[row] *= -1.0
 
     def take_evaluations(self) -> int:
         """Force evaluations since this was last asked."""
@@ -90,13 +81,8 @@ class SlideWatch:
             return SlideExit(NO_ROOT, -1, -1, 0)
         samples = self._margins(dense, _NODES)  # (9, num_pairs, 2)
         scale = np.max(np.abs(samples), axis=(0, 2))
-        coefficients = np.tensordot(_TO_BERNSTEIN, samples, axes=1)
-        best, pair, side = NO_ROOT, -1, 0
-        for row in range(len(self.pairs)):
-            for column in range(2):
-                theta = first_root(np.ascontiguousarray(coefficients[:, row, column]), 1e-13 * scale[row])
-                if theta < best:
-                    best, pair, side = theta, row, 1 - 2 * column
+        coefficients = np.dot(_TO_BERNSTEIN, samples.reshape(len(_NODES), -1)).reshape(samples.shape)
+        best, pair, side = first_slide_exit(coefficients, scale)
         if 0.0 < best <= 1.0:
             polished = self._polished(dense, best, pair, 0 if side > 0 else 1, float(scale[pair]))
             best = polished if polished > 0.5 * best else best  # else it has fallen back on a root at the start
