@@ -112,6 +112,10 @@ class Recording:
         Time, log time and outputs after every step; losses follow from these.
     snapshots, frames, measured
         See `Keep`.
+    next_time, has_all_times
+        The next requested time, infinite if there is none; whether the run has come to the last.
+    next_step
+        The next requested iteration; a very large number if there is none.
     """
 
     def __init__(self, keep: Keep) -> None:
@@ -122,25 +126,17 @@ class Recording:
         self.measured: list[Any] = []
         self._num_times = self._num_iterations = 0
         self._pace: _EvenSteps | _EvenChange = _EvenSteps() if keep.evenly == "steps" else _EvenChange()
+        self._look_ahead()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "keep"}
 
-    @property
-    def has_all_times(self) -> bool:
-        """Whether the run has come to the last of the requested times."""
-        return self._num_times == len(self.keep.times)
-
-    @property
-    def next_time(self) -> float:
-        """The next requested time, infinite if there is none."""
-        return np.inf if self.has_all_times else self.keep.times[self._num_times]
-
-    @property
-    def next_step(self) -> int:
-        """The next requested iteration; a very large number if there is none."""
-        wanted = self.keep.iterations
-        return wanted[self._num_iterations] if self._num_iterations < len(wanted) else 1 << 62
+    def _look_ahead(self) -> None:
+        """Note the next moments that are requested."""
+        times, iterations = self.keep.times, self.keep.iterations
+        self.has_all_times = self._num_times == len(times)
+        self.next_time = np.inf if self.has_all_times else times[self._num_times]
+        self.next_step = iterations[self._num_iterations] if self._num_iterations < len(iterations) else 1 << 62
 
     def add(self, run: AbstractRun) -> None:
         """Record the run as it is now."""
@@ -158,10 +154,12 @@ class Recording:
         while self.next_time <= run.time and not self.has_all_times:
             moments.append(self.next_time)
             self._num_times += 1
+            self._look_ahead()
         while self.next_step <= run.steps:
             if run.time not in moments:
                 moments.append(run.time)
             self._num_iterations += 1
+            self._look_ahead()
         for time in moments:
             if self.keep.measure is None:
                 self.snapshots.append(self._snapshot(run, time, outputs))

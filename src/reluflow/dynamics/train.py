@@ -113,13 +113,14 @@ def train(
         return is_spent(run) if outcome is None else outcome
 
     outcome = run.outcome if kept is None else ended()
+    time_limit = rule.time_limit
     mark = _mark(run, recording, None if kept is not None else problem.network)
     is_whole = True
     try:
         with matrix_threads(problem.dataset.n, problem.dataset.d, has_own_threads=run.has_own_threads):
             while outcome is None:
                 is_whole = False
-                limit = min(recording.next_time, horizon, rule.time_limit if recording.has_all_times else np.inf)
+                limit = min(recording.next_time, horizon, time_limit if recording.has_all_times else np.inf)
                 run.advance(limit, int(min(recording.next_step, max_steps)) - run.steps)
                 recording.add(run)
                 is_whole = True

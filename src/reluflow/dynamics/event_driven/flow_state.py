@@ -67,6 +67,7 @@ class FlowState:
         self.output_error = GIVEN_OUTPUTS
         self.log_rate = 0.0
         self.space: StepSpace | None = None
+        self._spare: Reading | None = None
         self.boundary = BoundaryEvents(self.neurons, recorder, ridge, self.pull_errors)
         waiting = self.neurons.assign_initial_groups()
         self._rebuild()
@@ -99,13 +100,16 @@ class FlowState:
         if self.space is None or self.space.dense.shape[1:] != self.columns.shape:
             self.space = step_space(*self.columns.shape)
         self.has_slopes = False
+        self._shape_of_pulls = len(self.layout.sides), self.neurons.d
+        self._spare = None
         self._read_columns(may_drift=False)
         self.slides = SlideWatch(self.neurons, self.layout, self.boundary.ridges)
 
     def new_reading(self) -> Reading:
-        """Room for what is read off the columns next."""
-        outputs = np.empty(self.layout.labels.size)  # which whoever asks may keep
-        return Reading(outputs, np.empty((len(self.layout.sides), self.neurons.d)), np.empty(3))
+        """Room for what is read off the columns next; whoever asks for the outputs may keep them."""
+        if self._spare is None:
+            self._spare = Reading(np.empty(self._problem.dataset.n), np.empty(self._shape_of_pulls), np.empty(3))
+        return self._spare
 
     def settle(self) -> bool:
         """Read off the columns what is to be known, unless one has drifted from norm 1 or has grown; whether one has.
@@ -127,13 +131,14 @@ class FlowState:
             reading,
         )
         if not has_drifted:
-            self.has_slopes, self._reading = True, reading
+            self.has_slopes, self._reading, self._spare = True, reading, None
         return bool(has_drifted)
 
     def arrive(self, columns: FloatArray, log_rate: float, decayed: float, reading: Reading | None = None) -> None:
         """Move to the end of a whole step, whose slopes are in stage 0 already; all has shrunk by e^-decayed."""
         self.columns, self.log_rate = columns, log_rate
-        self._reading = reading
+        if reading is not None:
+            self._reading, self._spare = reading, None
         self._take_out(decayed)
 
     def arrive_within(self, columns: FloatArray, decayed: float) -> None:

@@ -298,6 +298,30 @@ class Resolution(NamedTuple):
 
 
 @kernel()
+def walls_stood_on(
+    normals: FloatMatrix, z: FloatVector, sides: SignVector, arriving: int, counts_output: bool
+) -> IntArray:
+    """The walls that a neuron (w, v) stands on to rounding, slides on or arrives at.
+
+    Rounding is that of its size, of w alone unless the output weights count.
+    """
+    num_walls, d = normals.shape
+    size = 0.0
+    for i in range(z.shape[0] if counts_output else d):
+        size += z[i] ** 2
+    on = np.empty(num_walls, dtype=np.int64)
+    count = 0
+    for b in range(num_walls):
+        height = 0.0
+        for i in range(d):
+            height += normals[b, i] * z[i]
+        if b == arriving or sides[b] == 0 or abs(height) <= ROUNDING * np.sqrt(size):
+            on[count] = b
+            count += 1
+    return on[:count].copy()
+
+
+@kernel()
 def decide_among(
     normals: FloatMatrix,
     plus: FloatVector,
