@@ -331,17 +331,19 @@ class GroupedNeurons:
         )
         if not are_any:
             return
-        grown = np.flatnonzero((changes == RESET) | (changes == END)).tolist()
-        if grown:
-            self.reset_frames(grown)
-        ending, beginning = np.flatnonzero(changes == END), np.flatnonzero(changes == BEGIN)
-        if ending.size:
+        of_kind: dict[int, list[int]] = {RESET: [], BEGIN: [], END: []}
+        for g in np.flatnonzero(changes).tolist():
+            of_kind[int(changes[g])].append(g)
+        beginning, ending = of_kind[BEGIN], of_kind[END]
+        if of_kind[RESET] or ending:
+            self.reset_frames([*of_kind[RESET], *ending])
+        if ending:
             is_kept = np.ones(len(self.frames), dtype=bool)
             is_kept[self.frame_of_group[ending]] = False
             self.frame_of_group[ending] = -1
             self._keep_frames(is_kept)
-        if beginning.size:
-            width, num_new = self.d + 1, beginning.size
+        if beginning:
+            width, num_new = self.d + 1, len(beginning)
             self.frame_of_group[beginning] = len(self.frames) + np.arange(num_new)
             self.frames = np.concatenate([self.frames, np.tile(np.eye(width), (num_new, 1, 1))])
             self.moments = np.concatenate([self.moments, np.zeros((num_new, width, width))])
@@ -436,6 +438,8 @@ def invariants_of(z: FloatArray, num_outputs: int = 1) -> FloatArray:
 def restored(z: FloatArray, invariant: FloatArray, num_outputs: int = 1) -> FloatArray:
     """Rows one Newton step nearer to |v|^2 - |w|^2 = invariant, keeping the directions of w and of v."""
     size = np.einsum("ji,ji->j", z, z)
-    shift = (invariant - invariants_of(z, num_outputs)) / (2.0 * np.where(size > 0, size, 1.0))
-    w, v = z[:, :-num_outputs], z[:, -num_outputs:]
-    return np.hstack([w * (1.0 - shift)[:, None], v * (1.0 + shift)[:, None]])
+    shift = ((invariant - invariants_of(z, num_outputs)) / (2.0 * np.where(size > 0, size, 1.0)))[:, None]
+    result = np.empty(z.shape)
+    np.multiply(z[:, :-num_outputs], 1.0 - shift, out=result[:, :-num_outputs])
+    np.multiply(z[:, -num_outputs:], 1.0 + shift, out=result[:, -num_outputs:])
+    return result
