@@ -146,7 +146,8 @@ def paths_until(stop: float, arrivals: Arrivals, course: Course, layout: Layout,
     pending_theta = np.empty(crossers.shape[0])
     pending_wall[:] = -1
     pending_theta[:] = NO_ROOT
-    end_groups = np.full(crossers.shape[0], -1, dtype=np.int64)
+    end_groups = np.empty(crossers.shape[0], dtype=np.int64)
+    end_groups[:] = -1
     end_signs = np.zeros(crossers.shape[0], dtype=np.int64)
     end_shapes = np.empty((crossers.shape[0], d + 1))
     capacity = 2 * crossers.shape[0] + 16
@@ -239,7 +240,7 @@ def paths_until(stop: float, arrivals: Arrivals, course: Course, layout: Layout,
     )
 
 
-@kernel()
+@kernel(inline="always")
 def carry_until_trouble(
     stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members
 ) -> tuple[float, Paths]:

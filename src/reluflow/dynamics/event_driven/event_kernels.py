@@ -116,14 +116,14 @@ def reach_event(
     )
 
 
-@kernel()
+@kernel(inline="always")
 def nobody(stop: float) -> Carried:
     """`carried_through` where there are no frames."""
     none, never = np.empty(0, dtype=np.int64), np.empty(0)
     return Carried(stop, False, Arrivals(none, none, never), none, none, never, none, never, none, 0)
 
 
-@kernel()
+@kernel(inline="always")
 def standing_on_walls(
     stop: float, num_met: int, here: FloatMatrix, space: StepSpace, layout: Layout
 ) -> IntArray:
@@ -154,6 +154,18 @@ def standing_on_walls(
 
 
 @kernel()
+def places_until(latest: float, thetas: FloatVector) -> IntArray:
+    """The places of the fractions up to `latest`."""
+    places = np.empty(thetas.shape[0], dtype=np.int64)
+    count = 0
+    for place in range(thetas.shape[0]):
+        if thetas[place] <= latest:
+            places[count] = place
+            count += 1
+    return places[:count]
+
+
+@kernel(inline="always")
 def carried_through(
     stop: float,
     columns: FloatMatrix,
@@ -173,17 +185,20 @@ def carried_through(
     if first > stop:
         return Carried(stop, False, Arrivals(none, none, never), none, none, never, none, growth, looked, 0)
     kink_stop = _kink_stop(crossers, thetas, columns, way, reading, layout, members)
-    is_cut = kink_stop < stop and np.count_nonzero(thetas < kink_stop) > 1
+    num_before = 0
+    for theta in thetas:
+        num_before += theta < kink_stop
+    is_cut = kink_stop < stop and num_before > 1
     stop = min(stop, kink_stop)
     if first >= stop:
-        due = np.flatnonzero(thetas <= stop + AT_ONCE)
+        due = places_until(stop + AT_ONCE, thetas)
         arrivals = Arrivals(crossers[due], walls[due], thetas[due])
         return Carried(stop, is_cut, arrivals, none, none, never, none, growth, looked, 1)
     course = _course(dense, layout, neighbours)
     stop, paths = carry_until_trouble(stop, Arrivals(crossers, walls, thetas), course, layout, members)
     if paths.event_neurons.shape[0] > 0:
         renew_moments(layout, members)
-    due = np.flatnonzero(paths.thetas <= stop + AT_ONCE)
+    due = places_until(stop + AT_ONCE, paths.thetas)
     return Carried(
         stop,
         is_cut,
@@ -251,5 +266,8 @@ def _course(dense: FloatCube, layout: Layout, neighbours: Neighbours) -> Course:
                     pulls[g, b, p] += _TO_BERNSTEIN[p, node] * pull
     is_dead = np.empty(num_groups, dtype=np.bool_)
     for g in range(num_groups):
-        is_dead[g] = not np.any(pulls[g] != 0.0)
+        is_dead[g] = True
+        for b in range(num_walls):
+            for p in range(size):
+                is_dead[g] &= pulls[g, b, p] == 0.0
     return Course(dense, pulls, jumps, is_dead, neighbours.beyond, neighbours.upon)

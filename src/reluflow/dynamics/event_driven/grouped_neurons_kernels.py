@@ -18,7 +18,7 @@ from reluflow.arrays import (
     IntVector,
     SignVector,
 )
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.event_driven.tuning import FRAME_FROM, LARGE_FRAME
 from reluflow.dynamics.shared.flow_kernels import Layout
 
@@ -70,6 +70,15 @@ def moment_of_group(shapes: FloatMatrix, mass: FloatVector, group: IntVector, g:
     return moment
 
 
+@borrowing_kernel()
+def _trace(moments: FloatCube, row: int) -> float:
+    """Of one moment."""
+    total = 0.0
+    for p in range(moments.shape[1]):
+        total += moments[row, p, p]
+    return total
+
+
 @kernel()
 def renew_moments(layout: Layout, members: Members) -> None:
     """After single neurons have moved between frames: sum anew where little is left, as differences lose digits."""
@@ -77,10 +86,10 @@ def renew_moments(layout: Layout, members: Members) -> None:
         row = layout.frame_of_group[g]
         if row < 0:
             continue
-        trace, largest = np.trace(layout.moments[row]), members.moment_trace[g]
+        trace, largest = _trace(layout.moments, row), members.moment_trace[g]
         if trace < 0.1 * largest:
             layout.moments[row] = moment_of_group(members.shapes, members.mass, members.group, g)
-            largest = np.trace(layout.moments[row])
+            largest = _trace(layout.moments, row)
         members.moment_trace[g] = max(trace, largest)
 
 
@@ -116,6 +125,7 @@ def frame_changes(
     """
     width = frames.shape[1]
     changes = np.zeros(counts.shape[0], dtype=np.int64)
+    are_any = False
     for g in range(counts.shape[0]):
         row = frame_of_group[g]
         wants = are_wanted and (is_wide or counts[g] > (1 if row >= 0 else FRAME_FROM) * width)
@@ -129,7 +139,8 @@ def frame_changes(
                 for i in range(width):
                     size += frames[row, p, i] ** 2
             changes[g] = RESET if size > LARGE_FRAME else NO_CHANGE
-    return bool(np.any(changes != NO_CHANGE)), changes
+        are_any |= changes[g] != NO_CHANGE
+    return are_any, changes
 
 
 @kernel()

@@ -71,7 +71,7 @@ def _forces_of(reading: Reading, layout: Layout) -> Forces:
     return Forces(reading.outputs, relative, np.empty(num_walls), np.empty(num_walls), reading.pulls, mean)
 
 
-@kernel()
+@kernel(inline="always")
 def accepted_step(
     columns: FloatMatrix, end: FloatMatrix, space: StepSpace, plan: StepPlan, layout: Layout, table: ColumnTable
 ) -> tuple[int, float, float, float, float]:
@@ -97,7 +97,7 @@ def accepted_step(
     return num_attempts, length, max(min(length, planned), length * growth), elapsed, log_rate_end
 
 
-@kernel()
+@kernel(inline="always")
 def look_ahead(
     columns: FloatMatrix,
     end: FloatMatrix,

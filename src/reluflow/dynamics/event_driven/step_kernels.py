@@ -79,14 +79,15 @@ def attempt_step(
     columns of |error| / |column|: relative, so that a neuron of norm 1e-300 is as exact in direction as any other.
     """
     num_columns, width = columns.shape
-    made = make_forces(layout)
+    made, tableau, weights = make_forces(layout), _STAGES.copy(), _WEIGHTS.copy()  # constants are of another type
     for stage in range(1, 12):
-        write_towards(columns, slopes, _STAGES[stage], stage, step, end)
+        write_towards(columns, slopes, tableau[stage], stage, step, end)
         rates[stage] = write_velocity(end, layout, log_rate, slopes[stage], made)[0]
-    write_towards(columns, slopes, _WEIGHTS, 12, step, end)
+    num_stages = weights.shape[0]
+    write_towards(columns, slopes, weights, num_stages, step, end)
     error_fifth, error_third = np.empty((num_columns, width)), np.empty((num_columns, width))
-    write_sum(slopes, _ERROR_FIFTH, 12, error_fifth)
-    write_sum(slopes, _ERROR_THIRD, 12, error_third)
+    write_sum(slopes, _ERROR_FIFTH.copy(), num_stages, error_fifth)
+    write_sum(slopes, _ERROR_THIRD.copy(), num_stages, error_third)
     worst = 0.0
     for c in range(num_columns):
         size_start, size_end, fifth, third = 0.0, 0.0, 0.0, 0.0
@@ -188,9 +189,9 @@ def write_dense(
     """
     num_columns, width = columns.shape
     scratch = np.empty((num_columns, width))
-    made = make_forces(layout)
+    made, tableau = make_forces(layout), _EXTRA_STAGES.copy()
     for extra in range(3):
-        write_towards(columns, slopes, _EXTRA_STAGES[extra], 13 + extra, step, scratch)
+        write_towards(columns, slopes, tableau[extra], 13 + extra, step, scratch)
         rates[13 + extra] = write_velocity(scratch, layout, log_rate, slopes[13 + extra], made)[0]
     factors = np.empty(7)
     for c in range(num_columns):

@@ -338,6 +338,102 @@ def decide_among(
     The new sides of the walls in `on` are written into `sides`.
     """
     s, d = on.shape[0], normals.shape[1]
+    normals_on, plus_on, minus_on = np.empty((s, d)), np.empty(s), np.empty(s)
+    before_on, rest = np.empty(s, dtype=np.int8), np.zeros(d)
+    others, strongest = 0.0, 0.0
+    for b in range(normals.shape[0]):
+        place = -1
+        for i in range(s):
+            if on[i] == b:
+                place = i
+        if place >= 0:
+            plus_on[place], minus_on[place], before_on[place] = plus[b], minus[b], before[b]
+            strongest = max(strongest, max(abs(plus[b]), abs(minus[b])))
+            for c in range(d):
+                normals_on[place, c] = normals[b, c]
+        else:
+            strength = plus[b] if before[b] > 0 else minus[b]
+            others += abs(strength)
+            for c in range(d):
+                rest[c] += strength * normals[b, c]
+    choice, verdict = make_choice(s, d), ONE_WAY
+    for is_weighed_apart in (False, True):
+        scale, acting = others, others
+        for i in range(s):
+            scale += max(abs(plus_on[i]), abs(minus_on[i]))
+        verdict = decide(normals_on, plus_on, minus_on, rest, sign, before_on, rounding * scale, ridge, choice)
+        for i in range(s):
+            acting += abs(choice.strengths[i])
+        if is_weighed_apart or not 0.0 < acting < _FAINT * strongest:
+            break
+        # a side that the neuron is not on must not set what counts as rounding for the forces that do act on it
+        most = _MOST_OF_ACTING * acting
+        for i in range(s):
+            plus_on[i] = min(max(plus_on[i], -most), most)
+            minus_on[i] = min(max(minus_on[i], -most), most)
+    is_still = True
+    for c in range(d):
+        is_still = is_still and choice.pull[c] == 0.0
+    for i in range(s):
+        sides[i] = choice.sides[i]
+    return verdict, is_still
+
+
+class Resolution(NamedTuple):
+    """Where a neuron that stands on walls goes.
+
+    `sides` has the new side of each wall it stood on: 1 or -1 to leave or pass, 0 to slide. `is_ridge` is whether more
+    than one continuation exists, so that the choice was not the flow's; `is_still` whether nothing pulls it there;
+    `is_undecided` whether no continuation was found beyond rounding, and `sides` are the ones that miss least.
+    """
+
+    sides: tuple[int, ...]
+    is_ridge: bool
+    is_still: bool
+    is_undecided: bool = False
+
+
+@kernel()
+def walls_stood_on(
+    normals: FloatMatrix, z: FloatVector, sides: SignVector, arriving: int, counts_output: bool
+) -> IntArray:
+    """The walls that a neuron (w, v) stands on to rounding, slides on or arrives at.
+
+    Rounding is that of its size, of w alone unless the output weights count.
+    """
+    num_walls, d = normals.shape
+    size = 0.0
+    for i in range(z.shape[0] if counts_output else d):
+        size += z[i] ** 2
+    on = np.empty(num_walls, dtype=np.int64)
+    count = 0
+    for b in range(num_walls):
+        height = 0.0
+        for i in range(d):
+            height += normals[b, i] * z[i]
+        if b == arriving or sides[b] == 0 or abs(height) <= ROUNDING * np.sqrt(size):
+            on[count] = b
+            count += 1
+    return on[:count].copy()
+
+
+@kernel()
+def decide_among(
+    normals: FloatMatrix,
+    plus: FloatVector,
+    minus: FloatVector,
+    on: IntVector,
+    before: SignVector,
+    sign: float,
+    ridge: int,
+    rounding: float,
+    sides: IntVector,
+) -> tuple[int, bool]:
+    """`decide` among all walls, of which the neuron stands on those in `on`: the verdict, and whether nothing pulls it.
+
+    The new sides of the walls in `on` are written into `sides`.
+    """
+    s, d = on.shape[0], normals.shape[1]
     others, rest = 0.0, np.zeros(d)
     is_on = np.zeros(normals.shape[0], dtype=np.bool_)
     is_on[on] = True
