@@ -234,9 +234,9 @@ def test_a_step_out_of_the_range_of_a_double_has_an_infinite_error(small):
     slopes = np.zeros((16, *columns.shape))
     velocity(columns, layout, log_rate, slopes[0])
     end = np.empty_like(columns)
-    assert take_step(columns, slopes, np.ones(16), 1e160, log_rate, layout, end, neurons.column_table.invariants, 1.0)[0] == (
-        np.inf
-    )
+    assert take_step(columns, slopes, np.ones(16), 1e160, log_rate, layout, end, neurons.column_table.invariants, 1.0)[
+        0
+    ] == (np.inf)
 
 
 def test_what_is_read_off_a_state_is_its_outputs_pulls_and_gradient(small):

@@ -50,9 +50,10 @@ def direct(kernel: Function) -> Function:
     """
     if not isinstance(kernel, Dispatcher):  # Numba has been told not to compile
         return kernel
-    types = signature_of(kernel.py_func)
-    kernel.compile(types)
-    machine_code: Function = kernel.overloads[types].entry_point
+    compiled: Any = kernel
+    types = signature_of(compiled.py_func)
+    compiled.compile(types)
+    machine_code: Function = compiled.overloads[types].entry_point
     return machine_code
 
 

@@ -49,7 +49,8 @@ def compiled(loss: AbstractLoss) -> CompiledLoss:
         raise InvalidInputError(
             f"`loss` must be a loss of one output for kernels of one output, got {loss.name}, which couples several."
         )
-    result = CompiledLoss(*(_compile(formula).address for formula in formulas), loss.fades)
+    value, force, curvature, log_force, log_curvature = (_compile(formula).address for formula in formulas)
+    result = CompiledLoss(value, force, curvature, log_force, log_curvature, loss.fades)
     _LOSS_OF[result] = loss
     return result
 

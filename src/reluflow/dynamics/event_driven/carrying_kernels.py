@@ -12,7 +12,6 @@ import numpy as np
 
 from reluflow.arrays import (
     BoolVector,
-    FloatArray,
     FloatCube,
     FloatMatrix,
     FloatVector,

@@ -66,14 +66,13 @@ def reach_event(
     table: ColumnTable,
     members: Members,
     neighbours: Neighbours,
-) -> tuple[
-    float, float, bool, int, IntArray, IntArray, FloatArray, IntArray, IntArray, FloatArray, IntArray
-]:
+) -> tuple[float, float, bool, int, IntArray, IntArray, FloatArray, IntArray, IntArray, FloatArray, IntArray]:
     """Cut a step at the first event that matters, light crossers taken along.
 
-    `end` holds the columns at the end of the step, and then those there; `reading` is of its start. Returns the fraction
-    of the step, the time elapsed, whether the kinks of light crossers have cut it, the force evaluations, who stands on
-    a wall there (neuron, wall, fraction), and the events of light crossers on the way (neuron, wall, fraction, code).
+    `end` holds the columns at the end of the step, and then those there; `reading` is of its start. Returns the
+    fraction of the step, the time elapsed, whether the kinks of light crossers have cut it, the force evaluations, who
+    stands on a wall there (neuron, wall, fraction), and the events of light crossers on the way (neuron, wall,
+    fraction, code).
     """
     stop = min(1.0, way.exit_theta)
     for place in range(num_met):
@@ -124,9 +123,7 @@ def nobody(stop: float) -> Carried:
 
 
 @kernel(inline="always")
-def standing_on_walls(
-    stop: float, num_met: int, here: FloatMatrix, space: StepSpace, layout: Layout
-) -> IntArray:
+def standing_on_walls(stop: float, num_met: int, here: FloatMatrix, space: StepSpace, layout: Layout) -> IntArray:
     """Which of the columns that a step meets walls with stand on one at its end.
 
     Those that are due, and of the later ones those that are there already, to rounding: a neuron parallel to one that

@@ -13,14 +13,13 @@ from reluflow.compilation.kernel import direct
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import heights_of
-from reluflow.dynamics.event_driven.next_step_kernels import Reading, StepSpace, read_columns, step_space
+from reluflow.dynamics.event_driven.next_step_kernels import Reading, read_columns, step_space
 from reluflow.dynamics.event_driven.slides import SlideWatch
 from reluflow.dynamics.gradient import Gradient, RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, shrinks_for_ever
 from reluflow.dynamics.shared.boundary_events import BoundaryEvents
 from reluflow.dynamics.shared.flow_kernels import (
-    outputs_of,
     wall_pulls_of,
 )
 from reluflow.dynamics.shared.pull_errors import GIVEN_OUTPUTS, pull_errors
@@ -66,7 +65,7 @@ class FlowState:
         self.neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
         self.output_error = GIVEN_OUTPUTS
         self.log_rate = 0.0
-        self.space: StepSpace | None = None
+        self.space = step_space(0, self.neurons.d + 1)
         self._spare: Reading | None = None
         self.boundary = BoundaryEvents(self.neurons, recorder, ridge, self.pull_errors)
         waiting = self.neurons.assign_initial_groups()
@@ -97,7 +96,7 @@ class FlowState:
 
     def _rebuild(self) -> None:
         self.columns, self.layout = self.neurons.rebuild()
-        if self.space is None or self.space.dense.shape[1:] != self.columns.shape:
+        if self.space.dense.shape[1:] != self.columns.shape:
             self.space = step_space(*self.columns.shape)
         self.has_slopes = False
         self._shape_of_pulls = len(self.layout.sides), self.neurons.d

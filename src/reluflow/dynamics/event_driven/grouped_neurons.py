@@ -326,9 +326,7 @@ class GroupedNeurons:
 
     def _choose_frames(self, counts: IntArray) -> None:
         """Give a frame to groups with many neurons, and in a wide network to every group."""
-        are_any, changes = frame_changes(
-            counts, self.frame_of_group, self.frames, self._may_have_frames, self.is_wide
-        )
+        are_any, changes = frame_changes(counts, self.frame_of_group, self.frames, self._may_have_frames, self.is_wide)
         if not are_any:
             return
         of_kind: dict[int, list[int]] = {RESET: [], BEGIN: [], END: []}

@@ -129,8 +129,10 @@ def look_ahead(
     write_dense(
         columns, end, space.slopes, space.rates, length, elapsed, plan.log_rate, layout, space.dense, space.clock
     )
-    return False, False, meet_walls(
-        space.dense, layout, table.watch, space.met_columns, space.met_walls, space.met_thetas
+    return (
+        False,
+        False,
+        meet_walls(space.dense, layout, table.watch, space.met_columns, space.met_walls, space.met_thetas),
     )
 
 
@@ -166,8 +168,7 @@ def read_columns(
     may_drift: bool,
     reading: Reading,
 ) -> tuple[bool, float]:
-    """Whether columns have drifted, where they may; else they are read, and their slopes written if unknown. And ln R.
-    """
+    """Whether columns have drifted, where they may, and ln R; unless they have, read them, and write unknown slopes."""
     if may_drift and have_drifted(columns, table.neurons):
         return True, log_rate
     if has_slopes:

@@ -159,7 +159,7 @@ def stiffness_at(outputs: FloatVector, layout: Layout) -> float:
         else:
             ratio = apply(layout.loss.curvature, outputs[k], layout.labels[k])
         largest = max(largest, ratio)
-    return max(1.0, np.exp(largest)) if layout.loss.fades else np.exp(layout.log_weight) * largest
+    return float(max(1.0, np.exp(largest)) if layout.loss.fades else np.exp(layout.log_weight) * largest)
 
 
 @kernel()
@@ -276,7 +276,7 @@ def velocity(columns: FloatMatrix, layout: Layout, log_rate_at_start: float, slo
 
 @borrowing_kernel()
 def write_gradient(columns: FloatMatrix, layout: Layout, pull: FloatMatrix, moments: FloatVector) -> None:
-    """Write |grad L|^2, <parameters, -grad L> and |parameters|^2 from D of every group, relative to the rate R as it."""
+    """Write |grad L|^2, <parameters, -grad L> and |parameters|^2; relative to the rate R, as is D of every group."""
     d = layout.samples.shape[1]
     square, along, size = 0.0, 0.0, 0.0
     for g in range(layout.sides.shape[0]):

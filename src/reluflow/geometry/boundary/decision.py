@@ -379,90 +379,6 @@ def decide_among(
     return verdict, is_still
 
 
-class Resolution(NamedTuple):
-    """Where a neuron that stands on walls goes.
-
-    `sides` has the new side of each wall it stood on: 1 or -1 to leave or pass, 0 to slide. `is_ridge` is whether more
-    than one continuation exists, so that the choice was not the flow's; `is_still` whether nothing pulls it there;
-    `is_undecided` whether no continuation was found beyond rounding, and `sides` are the ones that miss least.
-    """
-
-    sides: tuple[int, ...]
-    is_ridge: bool
-    is_still: bool
-    is_undecided: bool = False
-
-
-@kernel()
-def walls_stood_on(
-    normals: FloatMatrix, z: FloatVector, sides: SignVector, arriving: int, counts_output: bool
-) -> IntArray:
-    """The walls that a neuron (w, v) stands on to rounding, slides on or arrives at.
-
-    Rounding is that of its size, of w alone unless the output weights count.
-    """
-    num_walls, d = normals.shape
-    size = 0.0
-    for i in range(z.shape[0] if counts_output else d):
-        size += z[i] ** 2
-    on = np.empty(num_walls, dtype=np.int64)
-    count = 0
-    for b in range(num_walls):
-        height = 0.0
-        for i in range(d):
-            height += normals[b, i] * z[i]
-        if b == arriving or sides[b] == 0 or abs(height) <= ROUNDING * np.sqrt(size):
-            on[count] = b
-            count += 1
-    return on[:count].copy()
-
-
-@kernel()
-def decide_among(
-    normals: FloatMatrix,
-    plus: FloatVector,
-    minus: FloatVector,
-    on: IntVector,
-    before: SignVector,
-    sign: float,
-    ridge: int,
-    rounding: float,
-    sides: IntVector,
-) -> tuple[int, bool]:
-    """`decide` among all walls, of which the neuron stands on those in `on`: the verdict, and whether nothing pulls it.
-
-    The new sides of the walls in `on` are written into `sides`.
-    """
-    s, d = on.shape[0], normals.shape[1]
-    others, rest = 0.0, np.zeros(d)
-    is_on = np.zeros(normals.shape[0], dtype=np.bool_)
-    is_on[on] = True
-    for b in range(normals.shape[0]):
-        strength = plus[b] if before[b] > 0 else minus[b]
-        if not is_on[b]:
-            others += abs(strength)
-            for c in range(d):
-                rest[c] += strength * normals[b, c]
-    normals_on, plus_on, minus_on, before_on = normals[on], plus[on], minus[on], before[on]
-    choice = make_choice(s, d)
-    strongest = np.max(np.maximum(np.abs(plus_on), np.abs(minus_on)))
-    verdict = ONE_WAY
-    for _ in range(2):
-        scale = others + np.sum(np.maximum(np.abs(plus_on), np.abs(minus_on)))
-        verdict = decide(
-            normals_on, plus_on, minus_on, rest, sign, before_on, rounding * scale, ridge, choice
-        )
-        acting = others + np.sum(np.abs(choice.strengths))
-        if not 0.0 < acting < _FAINT * strongest:
-            break
-        # a side that the neuron is not on must not set what counts as rounding for the forces that do act on it
-        most = _MOST_OF_ACTING * acting
-        plus_on, minus_on = np.clip(plus_on, -most, most), np.clip(minus_on, -most, most)
-        strongest = 0.0  # once
-    sides[:] = choice.sides
-    return verdict, not np.any(choice.pull != 0.0)
-
-
 def resolve(
     normals: FloatArray,
     plus: FloatArray,
@@ -476,7 +392,5 @@ def resolve(
 ) -> Resolution:
     """`decide` for one neuron among all walls: it stands on those in `on` and comes from the sides `before` of all."""
     sides = np.zeros(len(on), dtype=np.int64)
-    verdict, is_still = decide_among(
-        normals, plus, minus, on, before, sign, RIDGES.index(ridge), rounding, sides
-    )
+    verdict, is_still = decide_among(normals, plus, minus, on, before, sign, RIDGES.index(ridge), rounding, sides)
     return Resolution(tuple(sides.tolist()), verdict == SEVERAL_WAYS, is_still, verdict == NO_WAY)
