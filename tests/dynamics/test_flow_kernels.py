@@ -16,7 +16,7 @@ from reluflow.bernstein_kernels import (
     values_at,
 )
 from reluflow.data import Dataset
-from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons, invariants_of
+from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.event_driven.next_step_kernels import Reading, read_columns, step_space
 from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
 from reluflow.dynamics.event_driven.step_kernels import (
@@ -30,6 +30,7 @@ from reluflow.dynamics.event_driven.step_kernels import (
 )
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.shared.flow_kernels import group_forces, outputs_of, relative_forces, velocity
+from reluflow.dynamics.shared.quadric import invariants_of
 from reluflow.dynamics.shared.stationary_limit import boosted
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss

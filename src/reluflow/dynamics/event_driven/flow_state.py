@@ -14,7 +14,7 @@ from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import heights_of
 from reluflow.dynamics.event_driven.next_step_kernels import Reading, read_columns, step_space
-from reluflow.dynamics.event_driven.slides import SlideWatch
+from reluflow.dynamics.event_driven.slides import KnownSlides, SlideWatch
 from reluflow.dynamics.gradient import Gradient, RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, shrinks_for_ever
@@ -65,6 +65,7 @@ class FlowState:
         self.neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
         self.output_error = GIVEN_OUTPUTS
         self.log_rate = 0.0
+        self._known_slides: KnownSlides = {}
         self.space = step_space(0, self.neurons.d + 1)
         self._spare: Reading | None = None
         self.boundary = BoundaryEvents(self.neurons, recorder, ridge, self.pull_errors)
@@ -102,7 +103,7 @@ class FlowState:
         self._shape_of_pulls = len(self.layout.sides), self.neurons.d
         self._spare = None
         self._read_columns(may_drift=False)
-        self.slides = SlideWatch(self.neurons, self.layout, self.boundary.ridges)
+        self.slides = SlideWatch(self.neurons, self.layout, self.boundary.ridges, self._known_slides)
 
     def new_reading(self) -> Reading:
         """Room for what is read off the columns next; whoever asks for the outputs may keep them."""

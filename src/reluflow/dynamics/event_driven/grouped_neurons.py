@@ -28,11 +28,10 @@ from reluflow.dynamics.event_driven.tuning import SPARE_GROUPS, WIDE
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import lengths_of
 from reluflow.dynamics.shared.flow_kernels import Layout, counted_in_rate
+from reluflow.dynamics.shared.quadric import BALANCED, invariants_of, restored
 from reluflow.geometry.boundary.tolerance import GIVEN
 from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
 from reluflow.losses.compiled import compiled
-
-BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
 
 
 class GroupedNeurons:
@@ -80,7 +79,6 @@ class GroupedNeurons:
         self.group = np.zeros(self.num_neurons, dtype=np.int64)
         self.expiry = np.zeros(self.num_neurons)
         self.column_table = ColumnTable(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int8))
-        self._solvers_of: dict[bytes, FloatArray] = {}
         self._all_samples = np.ones(dataset.n, dtype=bool)
         self._no_tangents = np.zeros((0, self.d))
         self._tangents_of = {np.zeros(len(walls.normals), dtype=bool).tobytes(): self._no_tangents}
@@ -96,7 +94,6 @@ class GroupedNeurons:
         self.sliding_groups: list[int] = []
         self._index: dict[bytes, int] = {}
         self._clear_frames()
-        self._slides_of: dict[int, tuple[IntArray, FloatArray, FloatArray]] = {}
         self._of_groups: dict[str, Any] = {}  # parts of the layout
         self._of_columns: dict[str, Any] = {}
         self._known_by: tuple[bytes, ...] = ()
@@ -391,27 +388,6 @@ class GroupedNeurons:
             "counted": acted_on,
         }
 
-    def slides_of(self, g: int) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Of every wall that a group slides on: (group, wall), what turns other pulls into its own, and minus its sign.
-
-        None where it slides on all walls: at the origin of the data's span nothing moves it.
-        """
-        if g not in self._slides_of:
-            walls = np.flatnonzero(self.sides[g] == 0)
-            walls = walls[: 0 if len(walls) == len(self.walls.normals) else None]
-            pairs = np.column_stack([np.full(len(walls), g), walls])
-            solver = self.slide_solver(g)[: len(walls)]
-            self._slides_of[g] = pairs, solver, np.full(len(walls), -float(self.signs[g]))
-        return self._slides_of[g]
-
-    def slide_solver(self, g: int) -> FloatArray:
-        """Pseudo-inverse that turns the pull of the other walls into minus the pulls along the sliding ones, (s, d)."""
-        sliding = self.sides[g] == 0
-        key = sliding.tobytes()
-        if key not in self._solvers_of:
-            self._solvers_of[key] = np.linalg.pinv(self.walls.normals[sliding].T)
-        return self._solvers_of[key]
-
     def _tangents(self, g: int) -> FloatArray:
         """Orthonormal rows spanning the sliding normals of a group."""
         sliding = self.sides[g] == 0
@@ -419,25 +395,3 @@ class GroupedNeurons:
         if key not in self._tangents_of:
             self._tangents_of[key] = orthonormal_rows(self.walls.normals[sliding])
         return self._tangents_of[key]
-
-
-def invariants_of(z: FloatArray, num_outputs: int = 1) -> FloatArray:
-    """|v|^2 - |w|^2 of rows (w, v), formed as (|v| - |w|)(|v| + |w|) so that balanced rows lose nothing.
-
-    >>> invariants_of(np.array([[3.0, 4.0, -5.0]]))
-    array([0.])
-    """
-    w, v = z[:, :-num_outputs], z[:, -num_outputs:]
-    norm = np.sqrt(np.einsum("ji,ji->j", w, w))
-    across = np.abs(v[:, 0]) if num_outputs == 1 else np.sqrt(np.einsum("jc,jc->j", v, v))
-    return np.asarray((across - norm) * (across + norm))
-
-
-def restored(z: FloatArray, invariant: FloatArray, num_outputs: int = 1) -> FloatArray:
-    """Rows one Newton step nearer to |v|^2 - |w|^2 = invariant, keeping the directions of w and of v."""
-    size = np.einsum("ji,ji->j", z, z)
-    shift = ((invariant - invariants_of(z, num_outputs)) / (2.0 * np.where(size > 0, size, 1.0)))[:, None]
-    result = np.empty(z.shape)
-    np.multiply(z[:, :-num_outputs], 1.0 - shift, out=result[:, :-num_outputs])
-    np.multiply(z[:, -num_outputs:], 1.0 + shift, out=result[:, -num_outputs:])
-    return result

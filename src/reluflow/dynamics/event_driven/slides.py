@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.bernstein_kernels import NO_ROOT
 from reluflow.dynamics.event_driven.crossing_kernels import first_slide_exit, slide_margins_at
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
@@ -30,6 +30,11 @@ _NODES, _TO_BERNSTEIN = chebyshev_interpolation(8)
 
 
 _NO_PAIRS = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 0)), np.zeros(0)
+
+
+KnownSlides = dict[
+    bytes, tuple[FloatArray, IntArray]
+]  # by the sides of a group: its solver and walls, see `_slides_of`
 
 
 class SlideExit(NamedTuple):
@@ -55,13 +60,17 @@ class SlideWatch:
         Their layout.
     ridges
         Triples (sides of the group as bytes, sign of a, wall) on which neurons stay although both sides push away.
+    known
+        What earlier ones have found out, for this one to use and to add to.
     """
 
-    def __init__(self, neurons: GroupedNeurons, layout: Layout, ridges: set[tuple[bytes, int, int]]) -> None:
+    def __init__(
+        self, neurons: GroupedNeurons, layout: Layout, ridges: set[tuple[bytes, int, int]], known: KnownSlides
+    ) -> None:
         self._layout = layout
         self._evaluations = 0
         self.pairs, self._solvers, self._orientation = _NO_PAIRS
-        found = [neurons.slides_of(g) for g in neurons.sliding_groups if neurons.counts[g]]
+        found = [_slides_of(neurons, g, known) for g in neurons.sliding_groups if neurons.counts[g]]
         if not found:
             return
         self.pairs, self._solvers, self._orientation = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -105,3 +114,19 @@ class SlideWatch:
         """Of every pair at some fractions of the step, shape (num_thetas, num_pairs, 2)."""
         self._evaluations += len(thetas)
         return np.asarray(slide_margins_at(dense, thetas, self._layout, self.pairs, self._solvers, self._orientation))
+
+
+def _slides_of(neurons: GroupedNeurons, g: int, known: KnownSlides) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Of every wall a group slides on: (group, wall), what turns the other pulls into its own, minus the sign of a.
+
+    Nothing where it slides on all walls: at the origin of the data's span nothing moves it.
+    """
+    key = neurons.sides[g].tobytes()
+    if key not in known:
+        walls, normals = np.flatnonzero(neurons.sides[g] == 0), neurons.walls.normals
+        walls = walls if len(walls) < len(normals) else walls[:0]
+        # the pseudo-inverse turns the pull of the other walls into minus the pulls along the sliding ones, (s, d)
+        known[key] = np.linalg.pinv(normals[walls].T), walls
+    solver, walls = known[key]
+    pairs = np.array([(g, b) for b in walls.tolist()], dtype=np.int64).reshape(-1, 2)
+    return pairs, solver, np.full(len(walls), -float(neurons.signs[g]))
