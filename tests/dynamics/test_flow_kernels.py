@@ -17,7 +17,7 @@ from reluflow.bernstein_kernels import (
 )
 from reluflow.data import Dataset
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
-from reluflow.dynamics.event_driven.next_step_kernels import Reading, read_columns, step_space
+from reluflow.dynamics.event_driven.next_step_kernels import StateReading, read_columns, step_space
 from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
 from reluflow.dynamics.event_driven.step_kernels import (
     attempt_step,
@@ -242,7 +242,7 @@ def test_a_step_out_of_the_range_of_a_double_has_an_infinite_error(small):
 
 def test_what_is_read_off_a_state_is_its_outputs_pulls_and_gradient(small):
     problem, neurons, columns, layout = small
-    reading = Reading(np.empty(len(layout.labels)), np.empty((len(layout.sides), 3)), np.empty(3))
+    reading = StateReading(np.empty(len(layout.labels)), np.empty((len(layout.sides), 3)), np.empty(3))
     has_drifted, _ = read_columns(
         columns, step_space(*columns.shape), layout, neurons.column_table, 0.0, False, True, reading
     )

@@ -117,7 +117,7 @@ def _next_crossing(
     return best, wall
 
 
-class Paths(NamedTuple):
+class CrosserPaths(NamedTuple):
     """Where k crossers have come within a step, and what they have met on the way."""
 
     trouble: float  # the first fraction at which one needs exact treatment: an unknown group, an unclear case
@@ -133,7 +133,7 @@ class Paths(NamedTuple):
 
 
 @kernel()
-def paths_until(stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members) -> Paths:
+def paths_until(stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members) -> CrosserPaths:
     """Follow each crosser from group to group until `stop`; nothing is changed."""
     crossers, walls, thetas = arrivals.neurons, arrivals.walls, arrivals.thetas
     dense, pulls, jumps, is_dead = course.dense, course.pulls, course.jumps, course.is_dead
@@ -225,7 +225,7 @@ def paths_until(stop: float, arrivals: Arrivals, course: Course, layout: Layout,
         pending_wall[index], pending_theta[index] = wall, theta
         if moved:
             end_groups[index], end_signs[index], end_shapes[index] = g, sign, shape
-    return Paths(
+    return CrosserPaths(
         trouble,
         pending_wall,
         pending_theta,
@@ -242,7 +242,7 @@ def paths_until(stop: float, arrivals: Arrivals, course: Course, layout: Layout,
 @kernel(inline="always")
 def carry_until_trouble(
     stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members
-) -> tuple[float, Paths]:
+) -> tuple[float, CrosserPaths]:
     """Take the crossers along their paths up to `stop` or the first trouble before it; returns which, and the paths."""
     paths = paths_until(stop, arrivals, course, layout, members)
     if paths.trouble < stop:

@@ -18,7 +18,7 @@ from reluflow.dynamics.event_driven.grouped_neurons_kernels import (
     renew_moments,
     through_columns,
 )
-from reluflow.dynamics.event_driven.next_step_kernels import Reading, StepSpace
+from reluflow.dynamics.event_driven.next_step_kernels import StateReading, StepSpace
 from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
 from reluflow.dynamics.event_driven.step_kernels import write_columns_at
 from reluflow.dynamics.shared.flow_kernels import Layout, stiffness_at
@@ -60,7 +60,7 @@ def reach_event(
     end: FloatMatrix,
     num_met: int,
     way: Way,
-    reading: Reading,
+    reading: StateReading,
     space: StepSpace,
     layout: Layout,
     table: ColumnTable,
@@ -167,7 +167,7 @@ def carried_through(
     stop: float,
     columns: FloatMatrix,
     way: Way,
-    reading: Reading,
+    reading: StateReading,
     dense: FloatCube,
     layout: Layout,
     members: Members,
@@ -216,7 +216,7 @@ def _kink_stop(
     thetas: FloatVector,
     columns: FloatMatrix,
     way: Way,
-    reading: Reading,
+    reading: StateReading,
     layout: Layout,
     members: Members,
 ) -> float:

@@ -13,7 +13,7 @@ from reluflow.dynamics.event_driven.carrying_kernels import Arrivals
 from reluflow.dynamics.event_driven.event_kernels import Way, reach_event
 from reluflow.dynamics.event_driven.flow_state import FlowState
 from reluflow.dynamics.event_driven.next_step_kernels import (
-    Reading,
+    StateReading,
     StepPlan,
     accepted_step,
     look_ahead,
@@ -178,7 +178,7 @@ class FlowRun(AbstractRun):
         shortest = 1e-15 * self._rescaled_time
         return StepPlan(length, self._step, shortest, time_left, self._tolerance, state.log_rate, must_look)
 
-    def _next_step(self, plan: StepPlan, end: FloatArray, reading: Reading) -> NextStep:
+    def _next_step(self, plan: StepPlan, end: FloatArray, reading: StateReading) -> NextStep:
         """See the kernel of this name; with weight decay the step is finished here."""
         state, table, members = self._state, self._state.neurons.column_table, self._state.neurons.members()
         if not self.problem.weight_decay:

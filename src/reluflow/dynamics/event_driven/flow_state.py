@@ -13,7 +13,7 @@ from reluflow.compilation.kernel import direct
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import heights_of
-from reluflow.dynamics.event_driven.next_step_kernels import Reading, read_columns, step_space
+from reluflow.dynamics.event_driven.next_step_kernels import StateReading, read_columns, step_space
 from reluflow.dynamics.event_driven.slides import KnownSlides, SlideWatch
 from reluflow.dynamics.gradient import Gradient, RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
@@ -67,7 +67,7 @@ class FlowState:
         self.log_rate = 0.0
         self._known_slides: KnownSlides = {}
         self.space = step_space(0, self.neurons.d + 1)
-        self._spare: Reading | None = None
+        self._spare: StateReading | None = None
         self.boundary = BoundaryEvents(self.neurons, recorder, ridge, self.pull_errors)
         waiting = self.neurons.assign_initial_groups()
         self._rebuild()
@@ -86,7 +86,7 @@ class FlowState:
     @columns.setter
     def columns(self, columns: FloatArray) -> None:
         self._columns = columns
-        self._reading: Reading | None = None
+        self._reading: StateReading | None = None
 
     @contextmanager
     def changing(self) -> Iterator[GroupedNeurons]:
@@ -105,10 +105,10 @@ class FlowState:
         self._read_columns(may_drift=False)
         self.slides = SlideWatch(self.neurons, self.layout, self.boundary.ridges, self._known_slides)
 
-    def new_reading(self) -> Reading:
+    def new_reading(self) -> StateReading:
         """Room for what is read off the columns next; whoever asks for the outputs may keep them."""
         if self._spare is None:
-            self._spare = Reading(np.empty(self._problem.dataset.n), np.empty(self._shape_of_pulls), np.empty(3))
+            self._spare = StateReading(np.empty(self._problem.dataset.n), np.empty(self._shape_of_pulls), np.empty(3))
         return self._spare
 
     def settle(self) -> bool:
@@ -134,7 +134,7 @@ class FlowState:
             self.has_slopes, self._reading, self._spare = True, reading, None
         return bool(has_drifted)
 
-    def arrive(self, columns: FloatArray, log_rate: float, decayed: float, reading: Reading | None = None) -> None:
+    def arrive(self, columns: FloatArray, log_rate: float, decayed: float, reading: StateReading | None = None) -> None:
         """Move to the end of a whole step, whose slopes are in stage 0 already; all has shrunk by e^-decayed."""
         self.columns, self.log_rate = columns, log_rate
         if reading is not None:
@@ -163,7 +163,7 @@ class FlowState:
         """h(x_k), shape (n,); the same array until the state changes."""
         return self.read().outputs
 
-    def read(self) -> Reading:
+    def read(self) -> StateReading:
         """What is known of the columns as they are."""
         if self._reading is None:
             self._read_columns(may_drift=False)

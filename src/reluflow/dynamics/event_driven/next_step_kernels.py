@@ -55,7 +55,7 @@ class StepPlan(NamedTuple):
     must_look: bool  # for events in any case, as where neurons slide
 
 
-class Reading(NamedTuple):
+class StateReading(NamedTuple):
     """Room for what is read off the columns."""
 
     outputs: FloatVector  # (n,)
@@ -64,7 +64,7 @@ class Reading(NamedTuple):
 
 
 @kernel()
-def _forces_of(reading: Reading, layout: Layout) -> Forces:
+def _forces_of(reading: StateReading, layout: Layout) -> Forces:
     """Room for the forces, of which a reading keeps the outputs and the pulls."""
     num_walls, d = layout.normals.shape
     relative, mean = np.empty(layout.samples.shape[0]), np.empty(d)
@@ -108,7 +108,7 @@ def look_ahead(
     layout: Layout,
     table: ColumnTable,
     members: Members,
-    reading: Reading,
+    reading: StateReading,
 ) -> tuple[bool, bool, int]:
     """Whether nothing can happen within a step; then whether columns have drifted at its end, where they are read.
 
@@ -145,7 +145,7 @@ def next_step(
     layout: Layout,
     table: ColumnTable,
     members: Members,
-    reading: Reading,
+    reading: StateReading,
 ) -> tuple[int, float, float, float, float, bool, bool, int]:
     """`accepted_step`, and `look_ahead` within it."""
     num_attempts, length, planned, elapsed, log_rate_end = accepted_step(columns, end, space, plan, layout, table)
@@ -166,7 +166,7 @@ def read_columns(
     log_rate: float,
     has_slopes: bool,
     may_drift: bool,
-    reading: Reading,
+    reading: StateReading,
 ) -> tuple[bool, float]:
     """Whether columns have drifted, where they may, and ln R; unless they have, read them, and write unknown slopes."""
     if may_drift and have_drifted(columns, table.neurons):

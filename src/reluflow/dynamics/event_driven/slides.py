@@ -123,10 +123,11 @@ def _slides_of(neurons: GroupedNeurons, g: int, known: KnownSlides) -> tuple[Int
     """
     key = neurons.sides[g].tobytes()
     if key not in known:
-        walls, normals = np.flatnonzero(neurons.sides[g] == 0), neurons.walls.normals
+        normals = neurons.walls.normals
+        walls: IntArray = np.flatnonzero(neurons.sides[g] == 0)
         walls = walls if len(walls) < len(normals) else walls[:0]
         # the pseudo-inverse turns the pull of the other walls into minus the pulls along the sliding ones, (s, d)
-        known[key] = np.linalg.pinv(normals[walls].T), walls
+        known[key] = np.asarray(np.linalg.pinv(normals[walls].T), dtype=np.float64), walls
     solver, walls = known[key]
     pairs = np.array([(g, b) for b in walls.tolist()], dtype=np.int64).reshape(-1, 2)
     return pairs, solver, np.full(len(walls), -float(neurons.signs[g]))
