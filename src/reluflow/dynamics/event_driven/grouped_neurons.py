@@ -24,7 +24,7 @@ from reluflow.dynamics.event_driven.grouped_neurons_kernels import (
     write_back,
     write_missing_moments,
 )
-from reluflow.dynamics.event_driven.tuning import SPARE_GROUPS, WIDE
+from reluflow.dynamics.event_driven.tuning import FRAME_FROM, SPARE_GROUPS, WIDE
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import lengths_of
 from reluflow.dynamics.shared.flow_kernels import Layout, counted_in_rate
@@ -323,7 +323,9 @@ class GroupedNeurons:
 
     def _choose_frames(self, counts: IntArray) -> None:
         """Give a frame to groups with many neurons, and in a wide network to every group."""
-        are_any, changes = frame_changes(counts, self.frame_of_group, self.frames, self._may_have_frames, self.is_wide)
+        are_any, changes = frame_changes(
+            counts, self.frame_of_group, self.frames, self._may_have_frames, self.is_wide, FRAME_FROM
+        )
         if not are_any:
             return
         of_kind: dict[int, list[int]] = {RESET: [], BEGIN: [], END: []}

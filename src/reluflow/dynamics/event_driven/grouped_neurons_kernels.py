@@ -19,7 +19,7 @@ from reluflow.arrays import (
     SignVector,
 )
 from reluflow.compilation.kernel import borrowing_kernel, kernel
-from reluflow.dynamics.event_driven.tuning import FRAME_FROM, LARGE_FRAME
+from reluflow.dynamics.event_driven.tuning import LARGE_FRAME
 from reluflow.dynamics.shared.flow_kernels import Layout
 
 OFF_UNIT_NORM = 0.5  # of a squared norm
@@ -117,18 +117,19 @@ NO_CHANGE, RESET, BEGIN, END = range(4)  # of a frame
 
 @kernel()
 def frame_changes(
-    counts: IntVector, frame_of_group: IntVector, frames: FloatCube, are_wanted: bool, is_wide: bool
+    counts: IntVector, frame_of_group: IntVector, frames: FloatCube, are_wanted: bool, is_wide: bool, frame_from: int
 ) -> tuple[bool, IntArray]:
     """What is to become of the frame of every group, and whether anything is.
 
-    Groups with many neurons have one, in a wide network every group; one that has grown is taken into its neurons.
+    Groups of more than `frame_from` times d + 1 neurons get one, in a wide network every group; one that has grown is
+    taken into its neurons.
     """
     width = frames.shape[1]
     changes = np.zeros(counts.shape[0], dtype=np.int64)
     are_any = False
     for g in range(counts.shape[0]):
         row = frame_of_group[g]
-        wants = are_wanted and (is_wide or counts[g] > (1 if row >= 0 else FRAME_FROM) * width)
+        wants = are_wanted and (is_wide or counts[g] > (1 if row >= 0 else frame_from) * width)
         if row < 0:
             changes[g] = BEGIN if wants else NO_CHANGE
         elif not wants:
