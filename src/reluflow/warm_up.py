@@ -17,7 +17,14 @@ from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.descent import cone_group_kernels, descent_kernels, grouped_descent_kernels
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
-from reluflow.dynamics.event_driven import carrying_kernels, crossing_kernels, grouped_neurons_kernels, step_kernels
+from reluflow.dynamics.event_driven import (
+    carrying_kernels,
+    crossing_kernels,
+    event_kernels,
+    grouped_neurons_kernels,
+    next_step_kernels,
+    step_kernels,
+)
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.shared import flow_kernels
 from reluflow.dynamics.solver import AbstractSolver
@@ -34,6 +41,8 @@ class Work(Enum):
         bernstein_kernels,
         carrying_kernels,
         crossing_kernels,
+        event_kernels,
+        next_step_kernels,
         step_kernels,
         flow_kernels,
         grouped_neurons_kernels,

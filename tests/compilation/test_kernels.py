@@ -8,14 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numba import njit, types
+from numba import njit, typeof, types
 
+from reluflow import EventDrivenFlow, Experiment, train
 from reluflow.arrays import FloatArray, FloatMatrix, FloatVector, IntVector, SignMatrix
 from reluflow.compilation import parallel
 from reluflow.compilation.clock import compiling_seconds, computing_time
-from reluflow.compilation.kernel import KERNELS
+from reluflow.compilation.kernel import KERNELS, direct
 from reluflow.compilation.signature import called_by, signature_of
 from reluflow.dynamics.collocation import neuron_path_kernels
+from reluflow.dynamics.event_driven import flow_run, flow_state, grouped_neurons
 from reluflow.warm_up import Work, warm_up
 
 
@@ -32,6 +34,41 @@ def test_annotations_are_the_types_a_kernel_is_compiled_for():
     assert vector == types.float64[::1]
     assert pair == types.NamedTuple([types.float64[:, ::1], types.int8[:, ::1], types.int64], _Pair)
     assert (index, factor, is_on) == (types.int64[::1], types.float64, types.boolean)
+
+
+def test_a_kernel_called_directly_gives_what_it_gives_by_numba(rng):
+    """Numba looks at the type of every field of every argument, which took longer than a small step."""
+    dot = KERNELS["reluflow.dynamics.collocation.vector_kernels:dot"]
+    one, other = rng.standard_normal(5), rng.standard_normal(5)
+    assert direct(dot)(one, other) == dot(one, other)
+
+
+def test_what_is_called_directly_is_called_with_the_types_it_declares(monkeypatch):
+    """Nothing would refuse others: they would be read as if they were the right ones."""
+    called = set()
+
+    def checked(kernel):
+        def call(*arguments):
+            called.add(kernel)
+            types_of_call = tuple(typeof(argument) for argument in arguments)
+            assert len(types_of_call) == len(signature_of(kernel.py_func))
+            for given, declared in zip(types_of_call, signature_of(kernel.py_func), strict=True):
+                assert given == declared or (given in types.number_domain and declared in types.number_domain)
+            return direct(kernel)(*arguments)
+
+        return call
+
+    for module in (flow_run, flow_state, grouped_neurons):
+        monkeypatch.setattr(module, "direct", checked)
+    for name, width, settings in (
+        ("three-points", 60, {}),
+        ("min-toy", 6, {"until": "30"}),
+        ("three-points", 12, {"weight_decay": 1e-2, "until": "10"}),
+        ("three-points", 12, {"frozen_output": True, "until": "10"}),
+    ):
+        problem = Experiment(name, width=width, **settings).problem()
+        train(problem, EventDrivenFlow(), until=30.0)
+    assert {kernel.py_func.__name__ for kernel in called} == {"next_step", "reach_event", "read_columns", "gather"}
 
 
 def test_an_annotation_without_dimensions_leaves_the_types_open():

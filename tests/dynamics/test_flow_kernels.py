@@ -16,19 +16,21 @@ from reluflow.bernstein_kernels import (
     values_at,
 )
 from reluflow.data import Dataset
-from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons, invariants_of
+from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
+from reluflow.dynamics.event_driven.next_step_kernels import StateReading, read_columns, step_space
 from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
 from reluflow.dynamics.event_driven.step_kernels import (
     attempt_step,
     columns_at,
-    dense_polynomial,
     have_drifted,
     restore_frame,
     restore_invariants,
     take_step,
+    write_dense,
 )
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.shared.flow_kernels import group_forces, outputs_of, reading_of, relative_forces, velocity
+from reluflow.dynamics.shared.flow_kernels import group_forces, outputs_of, relative_forces, velocity
+from reluflow.dynamics.shared.quadric import invariants_of
 from reluflow.dynamics.shared.stationary_limit import boosted
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
@@ -127,8 +129,8 @@ def test_forces_and_velocities_are_those_of_the_definition(small):
     np.testing.assert_allclose(ours, pull, rtol=1e-12, atol=1e-14)
     rates = np.empty_like(columns)
     velocity(columns, layout, log_rate, rates)
-    size = np.exp(neurons.log_norm[neurons.column_neurons])[:, None]
-    order = neurons.column_neurons
+    size = np.exp(neurons.log_norm[neurons.column_table.neurons])[:, None]
+    order = neurons.column_table.neurons
     expected = np.hstack([network.a[:, None] * pull, np.sum(network.w * pull, axis=1)[:, None]])[order]
     np.testing.assert_allclose(rates * size * np.exp(log_rate), expected, rtol=1e-12, atol=1e-14)
 
@@ -140,7 +142,8 @@ def taken(columns, layout, step):
     velocity(columns, layout, log_rate, slopes[0])
     error, elapsed = attempt_step(columns, slopes, rates, step, log_rate, layout, end)
     rates[12], _ = velocity(end, layout, log_rate, slopes[12])
-    dense, clock = dense_polynomial(columns, end, slopes, rates, step, elapsed, log_rate, layout)
+    dense, clock = np.empty((8, *columns.shape)), np.empty(8)
+    write_dense(columns, end, slopes, rates, step, elapsed, log_rate, layout, dense, clock)
     return end, error, elapsed * np.exp(-log_rate), dense, clock * np.exp(-log_rate)
 
 
@@ -213,12 +216,12 @@ def test_a_taken_step_is_attempted_restored_and_ends_with_its_slope(small):
     slopes, rates, end = np.zeros((16, *columns.shape)), np.ones(16), np.empty_like(columns)
     velocity(columns, layout, log_rate, slopes[0])
     error, elapsed = attempt_step(columns, slopes, rates, 0.05, log_rate, layout, end)
-    restore_invariants(end, layout, neurons.column_invariants)
+    restore_invariants(end, layout, neurons.column_table.invariants)
     rates[12], log_rate_end = velocity(end, layout, log_rate, slopes[12])
     again, other_rates, other_end = np.zeros_like(slopes), np.ones(16), np.empty_like(columns)
     again[0] = slopes[0]
     taken_step = take_step(
-        columns, again, other_rates, 0.05, log_rate, layout, other_end, neurons.column_invariants, 1.0
+        columns, again, other_rates, 0.05, log_rate, layout, other_end, neurons.column_table.invariants, 1.0
     )
     assert taken_step == (error, elapsed, log_rate_end)
     np.testing.assert_array_equal(other_end, end)
@@ -232,18 +235,23 @@ def test_a_step_out_of_the_range_of_a_double_has_an_infinite_error(small):
     slopes = np.zeros((16, *columns.shape))
     velocity(columns, layout, log_rate, slopes[0])
     end = np.empty_like(columns)
-    assert take_step(columns, slopes, np.ones(16), 1e160, log_rate, layout, end, neurons.column_invariants, 1.0)[0] == (
-        np.inf
-    )
+    assert take_step(columns, slopes, np.ones(16), 1e160, log_rate, layout, end, neurons.column_table.invariants, 1.0)[
+        0
+    ] == (np.inf)
 
 
 def test_what_is_read_off_a_state_is_its_outputs_pulls_and_gradient(small):
     problem, neurons, columns, layout = small
-    outputs, pulls, square, along, size = reading_of(columns, layout)
+    reading = StateReading(np.empty(len(layout.labels)), np.empty((len(layout.sides), 3)), np.empty(3))
+    has_drifted, _ = read_columns(
+        columns, step_space(*columns.shape), layout, neurons.column_table, 0.0, False, True, reading
+    )
+    assert not has_drifted
+    outputs, pulls, (square, along, size) = reading
     np.testing.assert_array_equal(outputs, outputs_of(columns, layout))
     forces, _ = relative_forces(outputs, layout)
     np.testing.assert_array_equal(pulls, group_forces(forces, layout))
-    order, network = neurons.column_neurons, problem.network
+    order, network = neurons.column_table.neurons, problem.network
     w, a, weight = network.w[order], network.a[order], network.weight[order]
     pull = pulls[neurons.group[order]]
     towards = np.sum(w * pull, axis=1)

@@ -8,12 +8,15 @@ only where this version of Numba has it; without them kernels are right and comp
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 from numba import njit
+from numba.core.dispatcher import Dispatcher
 from numba.core.options import DefaultOptions
 
 import reluflow
+from reluflow.compilation.signature import signature_of
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -35,6 +38,23 @@ def borrowing_kernel(**options: Any) -> Callable[[Function], Function]:
     compile such a function if it does make an array.
     """
     return _compiler({"no_cfunc_wrapper": True, "_nrt": False}, options)
+
+
+@cache
+def direct(kernel: Function) -> Function:
+    """The machine code of a kernel for the types it declares, called without a look at the types of its arguments.
+
+    Numba looks up the type of every argument and of every field of a named tuple at every call, which takes 8
+    microseconds for 56 of them and longer than the kernel. So this is for kernels that are called at every step, with
+    arguments that are made beside the call: other types are not refused, they are read as if they were the right ones.
+    """
+    if not isinstance(kernel, Dispatcher):  # Numba has been told not to compile
+        return kernel
+    compiled: Any = kernel
+    types = signature_of(compiled.py_func)
+    compiled.compile(types)
+    machine_code: Function = compiled.overloads[types].entry_point
+    return machine_code
 
 
 def _compiler(left_out: dict[str, bool], options: dict[str, Any]) -> Callable[[Function], Function]:

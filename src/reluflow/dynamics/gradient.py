@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,12 +52,17 @@ class Gradient:
         if square == 0.0 or size == 0.0:
             log_bias = 0.5 * float(np.log(bias_square)) + log_rate if bias_square > 0.0 else -np.inf
             return cls(log_bias, 0.0, log_rate)
-        cosine = along / np.sqrt(square) / np.sqrt(size)
-        turning = float(np.sqrt(max(0.0, 1.0 - float(cosine) ** 2)))
+        cosine = along / _root(square) / _root(size)
+        turning = math.sqrt(max(0.0, 1.0 - cosine**2))
         log_norm = 0.5 * float(np.log(square)) + log_rate + log_scale
         if bias_square > 0.0:
             log_norm = 0.5 * float(np.logaddexp(2.0 * log_norm, np.log(bias_square) + 2.0 * log_rate))
         return cls(log_norm, turning, log_rate)
+
+
+def _root(square: float) -> float:
+    """A square root without NumPy, which takes a microsecond for a number; rounding may have left less than 0."""
+    return math.sqrt(square) if square >= 0.0 else math.nan
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,38 +109,34 @@ class Recording:
     Attributes
     ----------
     records
-        Time, log time, loss and outputs after every step.
+        Time, log time and outputs after every step; losses follow from these.
     snapshots, frames, measured
         See `Keep`.
+    next_time, has_all_times
+        The next requested time, infinite if there is none; whether the run has come to the last.
+    next_step
+        The next requested iteration; a very large number if there is none.
     """
 
     def __init__(self, keep: Keep) -> None:
         self.keep = keep
-        self.records: list[tuple[float, float, float, FloatArray]] = []
+        self.records: list[tuple[float, float, FloatArray]] = []
         self.snapshots: list[Snapshot] = []
         self.frames: list[Snapshot] = []
         self.measured: list[Any] = []
         self._num_times = self._num_iterations = 0
         self._pace: _EvenSteps | _EvenChange = _EvenSteps() if keep.evenly == "steps" else _EvenChange()
+        self._look_ahead()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "keep"}
 
-    @property
-    def has_all_times(self) -> bool:
-        """Whether the run has come to the last of the requested times."""
-        return self._num_times == len(self.keep.times)
-
-    @property
-    def next_time(self) -> float:
-        """The next requested time, infinite if there is none."""
-        return np.inf if self.has_all_times else self.keep.times[self._num_times]
-
-    @property
-    def next_step(self) -> int:
-        """The next requested iteration; a very large number if there is none."""
-        wanted = self.keep.iterations
-        return wanted[self._num_iterations] if self._num_iterations < len(wanted) else 1 << 62
+    def _look_ahead(self) -> None:
+        """Note the next moments that are requested."""
+        times, iterations = self.keep.times, self.keep.iterations
+        self.has_all_times = self._num_times == len(times)
+        self.next_time = np.inf if self.has_all_times else times[self._num_times]
+        self.next_step = iterations[self._num_iterations] if self._num_iterations < len(iterations) else 1 << 62
 
     def add(self, run: AbstractRun) -> None:
         """Record the run as it is now."""
@@ -150,27 +146,27 @@ class Recording:
                 f"the run must have finite outputs, got {outputs[~np.isfinite(outputs)][0]} at step {run.steps}; "
                 "its solver should have ended before."
             )
-        labels = run.problem.dataset.y
-        for time, log_time, passed in run.passed:
-            self.records.append((time, log_time, run.problem.loss.total(passed, labels), passed))
-        run.passed.clear()
-        loss = run.problem.loss.total(outputs, labels)
-        self.records.append((run.time, run.log_time, loss, outputs))
+        if run.passed:
+            self.records.extend(run.passed)
+            run.passed.clear()
+        self.records.append((run.time, run.log_time, outputs))
         moments = []
-        while not self.has_all_times and self.next_time <= run.time:
+        while self.next_time <= run.time and not self.has_all_times:
             moments.append(self.next_time)
             self._num_times += 1
+            self._look_ahead()
         while self.next_step <= run.steps:
             if run.time not in moments:
                 moments.append(run.time)
             self._num_iterations += 1
+            self._look_ahead()
         for time in moments:
             if self.keep.measure is None:
-                self.snapshots.append(self._snapshot(run, time, loss, outputs))
+                self.snapshots.append(self._snapshot(run, time, outputs))
             else:
                 self.measured.append(self.keep.measure(run))
         if self.keep.thinned and self._pace.is_due(run, outputs):
-            self.frames.append(self._snapshot(run, run.time, loss, outputs))
+            self.frames.append(self._snapshot(run, run.time, outputs))
             if len(self.frames) > self.keep.thinned:
                 self.frames = self.frames[::2]
                 self._pace.halve()
@@ -178,7 +174,8 @@ class Recording:
             self.keep.recorder(run)
 
     @staticmethod
-    def _snapshot(run: AbstractRun, time: float, loss: float, outputs: FloatArray) -> Snapshot:
+    def _snapshot(run: AbstractRun, time: float, outputs: FloatArray) -> Snapshot:
+        loss = run.problem.loss.total(outputs, run.problem.dataset.y)
         return Snapshot(time, loss, outputs, run.network(), run.log_time, run.steps, run.log_sizes())
 
 

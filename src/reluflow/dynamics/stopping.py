@@ -6,6 +6,7 @@ function has to remember from one step to the next lies in it, never in the rule
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ class Stationary(AbstractStoppingRule):
 
     def _check(self, run: AbstractRun) -> Outcome | None:
         gradient = run.gradient()
-        if gradient.log_norm - self._log_force(run, gradient.log_rate) > np.log(self.atol):
+        if gradient.log_norm - self._log_force(run, gradient.log_rate) > math.log(self.atol):
             return None
         return Outcome.STATIONARY if run.is_settled() or self._is_fitted(run) else None
 

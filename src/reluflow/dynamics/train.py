@@ -113,13 +113,14 @@ def train(
         return is_spent(run) if outcome is None else outcome
 
     outcome = run.outcome if kept is None else ended()
+    time_limit = rule.time_limit
     mark = _mark(run, recording, None if kept is not None else problem.network)
     is_whole = True
     try:
         with matrix_threads(problem.dataset.n, problem.dataset.d, has_own_threads=run.has_own_threads):
             while outcome is None:
                 is_whole = False
-                limit = min(recording.next_time, horizon, rule.time_limit if recording.has_all_times else np.inf)
+                limit = min(recording.next_time, horizon, time_limit if recording.has_all_times else np.inf)
                 run.advance(limit, int(min(recording.next_step, max_steps)) - run.steps)
                 recording.add(run)
                 is_whole = True
@@ -195,7 +196,7 @@ def _interrupted(
     problem: TrainingProblem, solver: AbstractSolver, run: AbstractRun, recording: Recording, mark: _Mark
 ) -> Trajectory:
     """The run up to a mark, from what was recorded alone: the run itself may have stopped in the middle of a step."""
-    gradient = gradient_of(problem, mark.network, recording.records[mark.num_records - 1][3])
+    gradient = gradient_of(problem, mark.network, recording.records[mark.num_records - 1][2])
     limit = Limit(mark.network, gradient.norm, False, 0, "Interrupted: the last state that was whole, not polished.")
     drift = drift_between(problem.network, mark.network)
     return _trajectory(problem, solver, Outcome.INTERRUPTED, run, recording, mark, limit, drift)
@@ -212,8 +213,9 @@ def _trajectory(
     drift: float,
 ) -> Trajectory:
     columns = list(zip(*recording.records[: end.num_records], strict=True))
-    times, log_times, losses = (np.array(column, dtype=np.float64) for column in columns[:3])
-    outputs = np.array(columns[3])
+    times, log_times = (np.array(column, dtype=np.float64) for column in columns[:2])
+    outputs = np.array(columns[2])
+    losses = problem.loss.totals(outputs, problem.dataset.y)
     largest_label = float(np.max(np.abs(problem.dataset.y)))
     label_scale = 1.0 if problem.loss.is_classification or largest_label == 0.0 else largest_label
     phases: tuple[Phase, ...] = ()

@@ -364,6 +364,7 @@ def suggested_experiment(data: str) -> Experiment:
     )
 
 
+@cache
 def _default(name: str) -> Any:
     return next(field.default for field in fields(Experiment) if field.name == name)
 

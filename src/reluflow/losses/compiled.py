@@ -32,7 +32,9 @@ class CompiledLoss(NamedTuple):
 
     value: int
     force: int
+    curvature: int
     log_force: int
+    log_curvature: int
     fades: bool
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -47,8 +49,8 @@ def compiled(loss: AbstractLoss) -> CompiledLoss:
         raise InvalidInputError(
             f"`loss` must be a loss of one output for kernels of one output, got {loss.name}, which couples several."
         )
-    value, force, log_force = map(_compile, (formulas.value, formulas.force, formulas.log_force))
-    result = CompiledLoss(value.address, force.address, log_force.address, loss.fades)
+    value, force, curvature, log_force, log_curvature = (_compile(formula).address for formula in formulas)
+    result = CompiledLoss(value, force, curvature, log_force, log_curvature, loss.fades)
     _LOSS_OF[result] = loss
     return result
 

@@ -182,6 +182,16 @@ class AbstractLoss(ABC):
         values = self.value(outputs, labels)
         return float(self.sample_weight(values.size) * np.sum(values))
 
+    def totals(self, outputs: ArrayLike, labels: ArrayLike) -> FloatArray:
+        """The objective at several moments, shape (P,), of outputs (P, n) or (P, n, K).
+
+        >>> from reluflow.losses import SquareLoss
+        >>> SquareLoss().totals([[0.0, 0.0], [1.0, 3.0]], [1.0, 3.0])
+        array([2.5, 0. ])
+        """
+        values = self.value(outputs, labels)
+        return np.asarray(self.sample_weight(values.shape[-1]) * np.sum(values, axis=-1))
+
     def forces(self, outputs: ArrayLike, labels: ArrayLike) -> FloatArray:
         """r_k = -c dl/dh(h_k, y_k), shape (n,) or (n, K): the weights of the samples in every neuron's velocity."""
         values = self.force(outputs, labels)

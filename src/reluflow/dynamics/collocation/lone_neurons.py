@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.dynamics.collocation.sliding_kernels import SlideStarts, slide_starts
-from reluflow.dynamics.event_driven.grouped_neurons import BALANCED, invariants_of, restored
+from reluflow.dynamics.shared.quadric import BALANCED, invariants_of, restored
 from reluflow.geometry.boundary.tolerance import GIVEN
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network

@@ -12,19 +12,17 @@ import numpy as np
 
 from reluflow.arrays import (
     BoolVector,
-    FloatArray,
     FloatCube,
     FloatMatrix,
     FloatVector,
-    IntArray,
     IntCube,
     IntMatrix,
     IntVector,
 )
 from reluflow.bernstein_kernels import NO_ROOT, first_root, value_at
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import Members
-from reluflow.dynamics.event_driven.step_kernels import some_columns_at
+from reluflow.dynamics.event_driven.step_kernels import write_columns_at
 from reluflow.dynamics.event_driven.tuning import UNCLEAR
 from reluflow.dynamics.shared.flow_kernels import Layout
 from reluflow.geometry.boundary.events import DEATH, REFRACTION, SIGN_CHANGE, SLIDE_ENTRY
@@ -50,23 +48,16 @@ class Course(NamedTuple):
     slide_to: IntCube  # (G, B, 2) the group on it with a < 0 and a > 0, or -1
 
 
-@kernel()
-def _frame_at(dense: FloatCube, first: int, theta: float) -> FloatArray:
-    """Rows of one frame at a fraction of the step."""
-    return some_columns_at(dense, first, dense.shape[2], theta)
-
-
-@kernel()
-def _coefficients_in(frame: FloatMatrix, z: FloatVector) -> FloatArray:
-    """The row c with c @ frame = z, for a frame that is a Lorentz transformation up to the error of a step.
+@borrowing_kernel()
+def _write_coefficients(frame: FloatMatrix, z: FloatVector, residual: FloatVector, solution: FloatVector) -> None:
+    """Write the row c with c @ frame = z, for a frame that is a Lorentz transformation up to the error of a step.
 
     The exact inverse J F^T J serves as approximate one, and its defect is iterated away, so that a neuron put on a wall
     stays on it in the coordinates of its new group.
     """
     width = z.shape[0]
-    solution = np.zeros(width)
-    residual = np.empty(width)
     for i in range(width):
+        solution[i] = 0.0
         residual[i] = z[i]
     for _ in range(3):
         for e in range(width):
@@ -78,7 +69,6 @@ def _coefficients_in(frame: FloatMatrix, z: FloatVector) -> FloatArray:
             residual[i] = z[i]
             for e in range(width):
                 residual[i] -= solution[e] * frame[e, i]
-    return solution
 
 
 @kernel()
@@ -127,33 +117,46 @@ def _next_crossing(
     return best, wall
 
 
-@kernel()
-def carry_crossers(
-    commit: bool, stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members
-) -> tuple[float, IntArray, FloatArray, IntArray, IntArray, FloatArray, IntArray]:
-    """Follow each crosser from group to group until `stop`, and write it down if `commit`.
+class CrosserPaths(NamedTuple):
+    """Where k crossers have come within a step, and what they have met on the way."""
 
-    Returns the first fraction of the step at which some crosser needs exact treatment (an unknown group, an unclear
-    case), each crosser's pending wall and fraction, and the events: neuron, wall, fraction, code.
-    """
+    trouble: float  # the first fraction at which one needs exact treatment: an unknown group, an unclear case
+    walls: IntVector  # (k,) the wall that each comes to next, or -1, and when
+    thetas: FloatVector  # (k,)
+    groups: IntVector  # (k,) that each is in, -1 where it has not left its own
+    signs: IntVector  # (k,) of a
+    shapes: FloatMatrix  # (k, d + 1) its coefficients there
+    event_neurons: IntVector
+    event_walls: IntVector
+    event_thetas: FloatVector
+    codes: IntVector
+
+
+@kernel()
+def paths_until(stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members) -> CrosserPaths:
+    """Follow each crosser from group to group until `stop`; nothing is changed."""
     crossers, walls, thetas = arrivals.neurons, arrivals.walls, arrivals.thetas
     dense, pulls, jumps, is_dead = course.dense, course.pulls, course.jumps, course.is_dead
     pass_to, slide_to = course.pass_to, course.slide_to
-    group, shapes, mass, output_sign = members.group, members.shapes, members.mass, members.output_sign
+    group, shapes, output_sign = members.group, members.shapes, members.output_sign
     num_walls, d = layout.normals.shape
     trouble = NO_ROOT
     pending_wall = np.empty(crossers.shape[0], dtype=np.int64)
     pending_theta = np.empty(crossers.shape[0])
     pending_wall[:] = -1
     pending_theta[:] = NO_ROOT
+    end_groups = np.empty(crossers.shape[0], dtype=np.int64)
+    end_groups[:] = -1
+    end_signs = np.zeros(crossers.shape[0], dtype=np.int64)
+    end_shapes = np.empty((crossers.shape[0], d + 1))
     capacity = 2 * crossers.shape[0] + 16
     neurons = np.empty(capacity, dtype=np.int64)
     event_walls = np.empty(capacity, dtype=np.int64)
     event_thetas = np.empty(capacity)
     codes = np.empty(capacity, dtype=np.int64)
     count = 0
-    z = np.empty(d + 1)
-    shape = np.empty(d + 1)
+    z, shape, residual = np.empty(d + 1), np.empty(d + 1), np.empty(d + 1)
+    frame = np.empty((d + 1, d + 1))
     for index in range(crossers.shape[0]):
         j = crossers[index]
         g = group[j]
@@ -196,7 +199,7 @@ def carry_crossers(
             if code == SIGN_CHANGE:
                 sign = -sign
             else:
-                frame = _frame_at(dense, layout.starts[g], theta)
+                write_columns_at(dense, layout.starts[g], theta, frame)
                 for i in range(d + 1):
                     z[i] = 0.0
                     for e in range(d + 1):
@@ -206,35 +209,29 @@ def carry_crossers(
                     height += layout.normals[wall, i] * z[i]
                 for i in range(d):
                     z[i] -= height * layout.normals[wall, i]
-                coefficients = _coefficients_in(_frame_at(dense, layout.starts[target], theta), z)
-                for e in range(d + 1):
-                    shape[e] = coefficients[e]
-            if commit:
-                if count == neurons.shape[0]:  # room for as many again
-                    neurons = np.concatenate((neurons, neurons))
-                    event_walls = np.concatenate((event_walls, event_walls))
-                    event_thetas = np.concatenate((event_thetas, event_thetas))
-                    codes = np.concatenate((codes, codes))
-                neurons[count], event_walls[count], event_thetas[count], codes[count] = j, wall, theta, code
-                count += 1
+                write_columns_at(dense, layout.starts[target], theta, frame)
+                _write_coefficients(frame, z, residual, shape)
+            if count == neurons.shape[0]:  # room for as many again
+                neurons = np.concatenate((neurons, neurons))
+                event_walls = np.concatenate((event_walls, event_walls))
+                event_thetas = np.concatenate((event_thetas, event_thetas))
+                codes = np.concatenate((codes, codes))
+            neurons[count], event_walls[count], event_thetas[count], codes[count] = j, wall, theta, code
+            count += 1
             g = target
             moved = True
             watched = sign if members.can_change_sign[j] else 0
             theta, wall = _next_crossing(shape, g, watched, theta, dense, layout)
         pending_wall[index], pending_theta[index] = wall, theta
-        if commit and moved:
-            for p in range(d + 1):
-                for q in range(d + 1):
-                    layout.moments[layout.frame_of_group[group[j]], p, q] -= mass[j] * shapes[j, p] * shapes[j, q]
-                    layout.moments[layout.frame_of_group[g], p, q] += mass[j] * shape[p] * shape[q]
-            for e in range(d + 1):
-                shapes[j, e] = shape[e]
-            group[j] = g
-            output_sign[j] = sign
-    return (
+        if moved:
+            end_groups[index], end_signs[index], end_shapes[index] = g, sign, shape
+    return CrosserPaths(
         trouble,
         pending_wall,
         pending_theta,
+        end_groups,
+        end_signs,
+        end_shapes,
         neurons[:count],
         event_walls[:count],
         event_thetas[:count],
@@ -242,16 +239,34 @@ def carry_crossers(
     )
 
 
-@kernel()
+@kernel(inline="always")
 def carry_until_trouble(
     stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members
-) -> tuple[float, IntArray, FloatArray, IntArray, IntArray, FloatArray, IntArray]:
-    """`carry_crossers`, written down, up to `stop` or the first trouble before it; returns which, and the rest."""
-    stop = min(stop, carry_crossers(False, stop, arrivals, course, layout, members)[0])
-    _, walls, thetas, neurons, event_walls, event_thetas, codes = carry_crossers(
-        True, stop, arrivals, course, layout, members
-    )
-    return stop, walls, thetas, neurons, event_walls, event_thetas, codes
+) -> tuple[float, CrosserPaths]:
+    """Take the crossers along their paths up to `stop` or the first trouble before it; returns which, and the paths."""
+    paths = paths_until(stop, arrivals, course, layout, members)
+    if paths.trouble < stop:
+        stop = paths.trouble
+        paths = paths_until(stop, arrivals, course, layout, members)
+    for index in range(arrivals.neurons.shape[0]):
+        if paths.groups[index] >= 0:
+            _take_to(paths.groups[index], arrivals.neurons[index], paths.shapes[index], layout, members)
+            members.output_sign[arrivals.neurons[index]] = paths.signs[index]
+    return stop, paths
+
+
+@borrowing_kernel()
+def _take_to(g: int, j: int, shape: FloatVector, layout: Layout, members: Members) -> None:
+    """Put neuron j into group g, where it has these coefficients, and what it weighs with it."""
+    shapes, mass, moments = members.shapes, members.mass, layout.moments
+    before, after = layout.frame_of_group[members.group[j]], layout.frame_of_group[g]
+    for p in range(shape.shape[0]):
+        for q in range(shape.shape[0]):
+            moments[before, p, q] -= mass[j] * shapes[j, p] * shapes[j, q]
+            moments[after, p, q] += mass[j] * shape[p] * shape[q]
+    for e in range(shape.shape[0]):
+        shapes[j, e] = shape[e]
+    members.group[j] = g
 
 
 @kernel()
@@ -280,6 +295,8 @@ def summed_in_pairs(values: FloatVector) -> float:
 
     Halves of more than 128 values are summed each on their own: `count` 0 on the stack says that two are to be added.
     """
+    if values.shape[0] <= 128:
+        return summed_block(values, 0 * values.shape[0], values.shape[0])
     firsts, counts = np.zeros(256, dtype=np.int64), np.zeros(256, dtype=np.int64)
     sums = np.zeros(256)
     counts[0] = values.shape[0]

@@ -12,7 +12,7 @@ from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector, Int
 from reluflow.bernstein_kernels import NO_ROOT, first_root
 from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import Members
-from reluflow.dynamics.event_driven.step_kernels import columns_at, dense_polynomial
+from reluflow.dynamics.event_driven.step_kernels import write_columns_at
 from reluflow.dynamics.shared.flow_kernels import (
     Layout,
     add_wall_pulls,
@@ -27,17 +27,21 @@ from reluflow.geometry.boundary.tolerance import ROUNDING
 
 
 @kernel()
-def scan_columns(coefficients: FloatCube, layout: Layout, output_signs: SignVector) -> tuple[FloatArray, IntArray]:
-    """First crossing of every neuron column: its fraction of the step (or `NO_ROOT`) and its wall, shapes (C,).
+def meet_walls(
+    dense: FloatCube,
+    layout: Layout,
+    output_signs: SignVector,
+    met_columns: IntVector,
+    met_walls: IntVector,
+    met_thetas: FloatVector,
+) -> int:
+    """Write the neuron columns that come to a wall within a step, with the wall and the fraction; return how many.
 
     Wall B stands for a = 0 and is looked at where `output_signs` is not 0.
     """
-    num_columns, width = coefficients.shape[1], coefficients.shape[2]
+    width = dense.shape[2]
     d, num_walls = width - 1, layout.normals.shape[0]
-    thetas = np.empty(num_columns)
-    walls = np.empty(num_columns, dtype=np.int64)
-    thetas[:] = NO_ROOT
-    walls[:] = -1
+    count = 0
     polynomial = np.empty(8)
     for g in range(layout.sides.shape[0]):
         if layout.frame_of_group[g] >= 0:
@@ -46,11 +50,12 @@ def scan_columns(coefficients: FloatCube, layout: Layout, output_signs: SignVect
             size = 0.0
             if layout.moves_outputs:
                 for i in range(width):
-                    size += coefficients[0, c, i] ** 2
+                    size += dense[0, c, i] ** 2
             else:  # a frozen a may be of any size beside w
                 for i in range(d):
-                    size += max(coefficients[0, c, i] ** 2, coefficients[7, c, i] ** 2)
+                    size += max(dense[0, c, i] ** 2, dense[7, c, i] ** 2)
             tolerance = ROUNDING * np.sqrt(size)
+            first, first_wall = NO_ROOT, -1
             for b in range(num_walls + 1):
                 side = output_signs[c] if b == num_walls else layout.sides[g, b]
                 if side == 0:
@@ -58,16 +63,18 @@ def scan_columns(coefficients: FloatCube, layout: Layout, output_signs: SignVect
                 for p in range(8):
                     total = 0.0
                     if b == num_walls:
-                        total = coefficients[p, c, d]
+                        total = dense[p, c, d]
                     else:
                         for i in range(d):
-                            total += layout.normals[b, i] * coefficients[p, c, i]
+                            total += layout.normals[b, i] * dense[p, c, i]
                     polynomial[p] = side * total
                 theta = first_root(polynomial, tolerance)
-                if theta < thetas[c]:
-                    thetas[c] = theta
-                    walls[c] = b
-    return thetas, walls
+                if theta < first:
+                    first, first_wall = theta, b
+            if first <= 1.0:
+                met_columns[count], met_walls[count], met_thetas[count] = c, first_wall, first
+                count += 1
+    return count
 
 
 @borrowing_kernel()
@@ -239,12 +246,31 @@ def slide_margins_at(
 ) -> FloatArray:
     """`slide_margins` at some fractions of the step, shape (num_thetas, num_pairs, 2)."""
     margins = np.empty((thetas.shape[0], pairs.shape[0], 2))
-    made = make_forces(layout)
+    made, columns = make_forces(layout), np.empty((coefficients.shape[1], coefficients.shape[2]))
     for node in range(thetas.shape[0]):
-        write_outputs(columns_at(coefficients, thetas[node]), layout, made.outputs, made.mean)
+        write_columns_at(coefficients, 0 * coefficients.shape[1], thetas[node], columns)
+        write_outputs(columns, layout, made.outputs, made.mean)
         write_relative_forces(made.outputs, layout, made.relative)
         margins[node] = slide_margins(made.relative, layout, pairs, solvers, orientation)
     return margins
+
+
+@kernel()
+def first_slide_exit(coefficients: FloatCube, scale: FloatVector) -> tuple[float, int, int]:
+    """The first root of the margins of sliding pairs, (9, num_pairs, 2) in Bernstein form: fraction, pair, side.
+
+    A margin within 1e-13 of `scale`, one number per pair, is zero.
+    """
+    best, pair, side = NO_ROOT, -1, 0
+    polynomial = np.empty(coefficients.shape[0])
+    for row in range(coefficients.shape[1]):
+        for column in range(2):
+            for b in range(polynomial.shape[0]):
+                polynomial[b] = coefficients[b, row, column]
+            theta = first_root(polynomial, 1e-13 * scale[row])
+            if theta < best:
+                best, pair, side = theta, row, 1 - 2 * column
+    return best, pair, side
 
 
 @kernel()
@@ -252,9 +278,10 @@ def pulls_at(coefficients: FloatCube, thetas: FloatVector, layout: Layout) -> tu
     """D of every group, shape (num_thetas, G, d), and the jumps of the walls, (num_thetas, B), along the step."""
     pulls = np.empty((thetas.shape[0], layout.sides.shape[0], layout.normals.shape[1]))
     jumps = np.empty((thetas.shape[0], layout.normals.shape[0]))
-    made = make_forces(layout)
+    made, columns = make_forces(layout), np.empty((coefficients.shape[1], coefficients.shape[2]))
     for node in range(thetas.shape[0]):
-        write_outputs(columns_at(coefficients, thetas[node]), layout, made.outputs, made.mean)
+        write_columns_at(coefficients, 0 * coefficients.shape[1], thetas[node], columns)
+        write_outputs(columns, layout, made.outputs, made.mean)
         write_relative_forces(made.outputs, layout, made.relative)
         write_wall_forces(made.relative, layout, made.plus, made.minus)
         write_group_forces(made.plus, made.minus, layout, pulls[node])
@@ -309,26 +336,6 @@ def may_cross(
             if _is_due(j, members, reach):
                 return True, reach
     return False, reach
-
-
-@kernel()
-def events_of_columns(
-    columns: FloatMatrix,
-    end: FloatMatrix,
-    slopes: FloatCube,
-    rates: FloatVector,
-    step: float,
-    elapsed: float,
-    log_rate: float,
-    layout: Layout,
-    output_signs: SignVector,
-    column_neurons: IntVector,
-) -> tuple[FloatArray, FloatArray, IntArray, IntArray, FloatArray]:
-    """`dense_polynomial` of a step, and the neuron columns that come to a wall in it: neuron, wall, fraction."""
-    dense, clock = dense_polynomial(columns, end, slopes, rates, step, elapsed, log_rate, layout)
-    thetas, walls = scan_columns(dense, layout, output_signs)
-    found = np.flatnonzero(thetas <= 1.0)
-    return dense, clock, column_neurons[found], walls[found], thetas[found]
 
 
 @kernel()

@@ -6,28 +6,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import BoolArray, FloatArray
-from reluflow.bernstein_kernels import first_root, value_at
+from reluflow.arrays import FloatArray, IntArray
+from reluflow.bernstein_kernels import values_at
+from reluflow.compilation.kernel import direct
 from reluflow.dynamics.event_driven.carrying_kernels import Arrivals
-from reluflow.dynamics.event_driven.crossing_kernels import events_of_columns, stays_clear
+from reluflow.dynamics.event_driven.event_kernels import Way, reach_event
 from reluflow.dynamics.event_driven.flow_state import FlowState
-from reluflow.dynamics.event_driven.light_crossers import LightCrossers
-from reluflow.dynamics.event_driven.slides import SlideExit
-from reluflow.dynamics.event_driven.step_kernels import (
-    columns_at,
-    finish_step,
-    restore_invariants,
-    take_step,
+from reluflow.dynamics.event_driven.next_step_kernels import (
+    StateReading,
+    StepPlan,
+    accepted_step,
+    look_ahead,
+    next_step,
 )
+from reluflow.dynamics.event_driven.slides import SlideExit
+from reluflow.dynamics.event_driven.step_kernels import columns_at, finish_step, restore_invariants
 from reluflow.dynamics.event_driven.tuning import (
     AHEAD,
     AT_START,
     FIRST_RAPIDITY,
-    GROW,
+    KINK_SHARE,
     MOST_IDLE_STEPS,
     OUTPUT_ERROR,
-    SAFETY,
-    SHRINK,
     STEP_SHARE,
 )
 from reluflow.dynamics.gradient import Gradient
@@ -42,13 +42,17 @@ from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.network import Network
 
 
-class Step(NamedTuple):
-    """A step that met the tolerance: length in rescaled time, end, elapsed time in units of 1/R at its start, ln R."""
+class NextStep(NamedTuple):
+    """What the kernel `next_step` says of a step."""
 
-    length: float
-    end: FloatArray
-    elapsed: float
+    num_attempts: int
+    length: float  # in rescaled time; 0 where the tolerance asks for one that would not move the clock
+    planned: float  # of the one after it
+    elapsed: float  # in units of the rate at its start
     log_rate_end: float
+    is_clear: bool  # nothing can happen within it
+    has_drifted: bool  # then: columns are to be taken into their neurons
+    num_met: int  # else: how many neuron columns meet a wall
 
 
 class FlowRun(AbstractRun):
@@ -60,7 +64,9 @@ class FlowRun(AbstractRun):
         self._rescaled_time = 0.0
         self._idle_steps = 0
         self._state = FlowState(problem, self.recorder, ridge)
-        self._light = LightCrossers(self._state, self.recorder, tolerance=self._tolerance)
+        self._kink_budget = KINK_SHARE * self._tolerance
+        self._sample_of_wall = np.append(self._state.neurons.walls.first_sample, -1)  # the last wall is a = 0
+        self._longest = float(np.max(self._state.neurons.walls.length, initial=0.0))
         self._has_changed()
         self._state.output_error = OUTPUT_ERROR * rtol
         self._frozen: FrozenStart | None = FrozenStart(problem, rtol=rtol)
@@ -119,22 +125,23 @@ class FlowRun(AbstractRun):
         if self._jump(limit):
             return
         began = self.log_time, self._rescaled_time
-        time_left = self._time_left(limit)
-        step = self._accepted_step(time_left)
-        if step is None:
+        state, time_left = self._state, self._time_left(limit)
+        end, reading = np.empty_like(state.columns), state.new_reading()
+        step = self._next_step(self._plan(time_left), end, reading)
+        self.force_evaluations += 11 * step.num_attempts
+        self._step = step.planned
+        if step.length == 0.0:
             self.outcome = Outcome.STALLED
-        elif (
-            step.elapsed > time_left * (1.0 + 1e-14) or len(self._state.slides.pairs) or not self._is_clear(step.length)
-        ):
-            self._finish_with_events(step, time_left, limit)
-        else:
+        elif step.is_clear:
             decayed = self._pass_time(step.elapsed, step.length)
-            self._state.arrive(step.end, step.log_rate_end, decayed)
+            state.arrive(end, step.log_rate_end, decayed, reading)
             self._land(limit, step.elapsed, time_left)
-            self._tidy()
+            self._tidy(has_drifted=state.settle() if decayed else step.has_drifted)
+        else:
+            self._finish_with_events(step, end, time_left, limit)
         is_idle = (self.log_time, self._rescaled_time) == began  # a late clock does not show short steps
         self._idle_steps = self._idle_steps + 1 if is_idle else 0
-        if self._idle_steps > MOST_IDLE_STEPS + self._state.neurons.num_neurons:
+        if self._idle_steps > MOST_IDLE_STEPS + state.neurons.num_neurons:
             self.outcome = Outcome.STALLED
 
     def _time_left(self, limit: float) -> float:
@@ -162,81 +169,71 @@ class FlowRun(AbstractRun):
         self.log_time = float(np.log(self.time)) if self.time > 0 else -np.inf
         return True
 
-    def _accepted_step(self, time_left: float) -> Step | None:
-        """The next step that meets the tolerance, not much longer than `time_left`; None where it underflows."""
+    def _plan(self, time_left: float) -> StepPlan:
+        """What the next step is tried with: not much longer than `time_left`."""
         state = self._state
         # where forces fade R falls along the way, so a little more is tried and the step is cut exactly
         length = min(self._step, 1.05 * time_left if state.layout.loss.fades else time_left)
-        end, invariants = np.empty_like(state.columns), state.neurons.column_invariants
-        while True:
-            error, elapsed, log_rate_end = take_step(
-                *(state.columns, state.slopes, state.rates, length, state.log_rate, state.layout, end),
-                *(invariants, self._tolerance),
-            )
-            self.force_evaluations += 11
-            ratio = error / self._tolerance
-            if ratio <= 1.0:
-                break
-            length *= max(SHRINK, SAFETY * ratio ** (-1.0 / 8.0)) if np.isfinite(ratio) else SHRINK
-            if length <= 1e-15 * self._rescaled_time:
-                return None
-            self._step = length
-        if self.problem.weight_decay:
-            self._restore(end, elapsed)
-            log_rate_end = finish_step(state.slopes, state.rates, state.log_rate, state.layout, end, invariants)
+        must_look = len(state.slides.pairs) > 0
+        shortest = 1e-15 * self._rescaled_time
+        return StepPlan(length, self._step, shortest, time_left, self._tolerance, state.log_rate, must_look)
+
+    def _next_step(self, plan: StepPlan, end: FloatArray, reading: StateReading) -> NextStep:
+        """See the kernel of this name; with weight decay the step is finished here."""
+        state, table, members = self._state, self._state.neurons.column_table, self._state.neurons.members()
+        if not self.problem.weight_decay:
+            taken = direct(next_step)(state.columns, end, state.space, plan, state.layout, table, members, reading)
+            self.force_evaluations += taken[1] > 0.0
+            return NextStep(*taken)
+        num_attempts, length, planned, elapsed, log_rate_end = accepted_step(
+            state.columns, end, state.space, plan, state.layout, table
+        )
+        if length == 0.0:
+            return NextStep(num_attempts, length, planned, elapsed, log_rate_end, True, False, 0)
+        self._restore(end, elapsed)
+        slopes, rates = state.space.slopes, state.space.rates
+        log_rate_end = finish_step(slopes, rates, state.log_rate, state.layout, end, table.invariants)
         self.force_evaluations += 1
-        growth = min(GROW, SAFETY * max(ratio, 1e-12) ** (-1.0 / 8.0))
-        self._step = max(min(length, self._step), length * growth)
-        return Step(length, end, elapsed, log_rate_end)
-
-    def _is_clear(self, length: float) -> bool:
-        """Whether no neuron can come to a wall within the step just computed, which is then written off their slack."""
-        state, neurons = self._state, self._state.neurons
-        return bool(
-            stays_clear(state.columns, state.slopes, length, state.layout, neurons.column_watch, neurons.members())
+        ahead = look_ahead(
+            state.columns, end, length, elapsed, state.space, plan, state.layout, table, members, reading
         )
+        return NextStep(num_attempts, length, planned, elapsed, log_rate_end, *ahead)
 
-    def _finish_with_events(self, step: Step, time_left: float, limit: float) -> None:
-        """Find the events of the step, cut it at the first one that matters, move there and act."""
+    def _finish_with_events(self, step: NextStep, end: FloatArray, time_left: float, limit: float) -> None:
+        """Cut the step at the first event that matters, move there and act."""
         state, neurons = self._state, self._state.neurons
-        dense, clock, crossers, walls, thetas = events_of_columns(
+        slide_exit = state.slides.first_exit(state.space.dense)
+        way = Way(step.length, step.elapsed, time_left, slide_exit.theta, self._longest, self._kink_budget)
+        stop, elapsed, is_cut, num_evaluations, *events = direct(reach_event)(
             state.columns,
-            step.end,
-            state.slopes,
-            state.rates,
-            step.length,
-            step.elapsed,
-            state.log_rate,
+            end,
+            step.num_met,
+            way,
+            state.read(),
+            state.space,
             state.layout,
-            neurons.column_watch,
-            neurons.column_neurons,
+            neurons.column_table,
+            neurons.members(),
+            neurons.neighbours(),
         )
-        self.force_evaluations += 3
-        arrivals = Arrivals(crossers, walls, thetas)
-        slide_exit = state.slides.first_exit(dense)
-        self.force_evaluations += state.slides.take_evaluations()
-        stop = min(float(arrivals.thetas.min(initial=1.0)), slide_exit.theta)
-        if float(value_at(clock, stop)) > time_left * (1.0 + 1e-14):
-            stop = float(first_root(time_left - clock, 0.0)) if state.layout.loss.fades else time_left / step.length
-        if neurons.frames:
-            stop, more, is_cut = self._light.carry(dense, clock, step.length, stop, self.time)
-            self.force_evaluations += self._light.take_evaluations()
-            arrivals = Arrivals(*(np.concatenate(pair) for pair in zip(arrivals, more, strict=True)))
-            if is_cut and neurons.is_wide:
-                self._step = min(self._step, 2.0 * step.length * max(stop, 1e-3))
+        arrivals, on_the_way = Arrivals(*events[:3]), events[3:]
+        self.force_evaluations += 3 + state.slides.take_evaluations() + num_evaluations
+        if on_the_way[0].size:
+            self._record(*on_the_way)
+        if is_cut and neurons.is_wide:
+            self._step = min(self._step, 2.0 * step.length * max(stop, 1e-3))
         if stop >= 1.0:
-            elapsed = step.elapsed
-            decayed = self._pass_time(elapsed, step.length)
-            state.arrive(step.end, step.log_rate_end, decayed)
+            state.arrive(end, step.log_rate_end, self._pass_time(elapsed, step.length))
         else:
-            # as the polynomial says, not put back on the quadric: a shift would take neurons across walls unseen
-            elapsed = float(value_at(clock, stop))
-            decayed = self._pass_time(elapsed, step.length * stop)
-            state.arrive_within(np.asarray(columns_at(dense, stop)), decayed)
+            state.arrive_within(end, self._pass_time(elapsed, step.length * stop))
         self._land(limit, elapsed, time_left)
-        if neurons.frames:
-            self._light.refresh_expiry()
-        self._act(arrivals, slide_exit, stop, dense)
+        self._act(arrivals, slide_exit, stop)
+
+    def _record(self, crossers: IntArray, walls: IntArray, thetas: FloatArray, codes: IntArray) -> None:
+        """Write down the events of light crossers within the step about to be passed."""
+        with np.errstate(over="ignore"):
+            times = self.time + values_at(self._state.space.clock, thetas) * np.exp(-self._state.log_rate)
+        self.recorder.extend(crossers, self._sample_of_wall[walls], times, codes)
 
     def _restore(self, end: FloatArray, elapsed: float) -> None:
         """Put columns at the end of a step back on their quadric, which weight decay has shrunk meanwhile."""
@@ -245,7 +242,7 @@ class FlowRun(AbstractRun):
             return
         if decayed > 0.0:
             end *= np.exp(decayed)
-        restore_invariants(end, state.layout, state.neurons.column_invariants)
+        restore_invariants(end, state.layout, state.neurons.column_table.invariants)
         if decayed > 0.0:
             end *= np.exp(-decayed)
 
@@ -276,50 +273,33 @@ class FlowRun(AbstractRun):
         if np.isfinite(limit) and elapsed >= time_left * (1.0 - 1e-13):
             self.time, self.log_time = limit, float(np.log(limit))
 
-    def _act(self, arrivals: Arrivals, slide_exit: SlideExit, stop: float, dense: FloatArray) -> None:
+    def _act(self, arrivals: Arrivals, slide_exit: SlideExit, stop: float) -> None:
         """Apply the events that stand at the end of the step just taken."""
         state = self._state
-        due = arrivals.thetas <= stop + 1e-15
-        if not np.all(due):
-            due |= self._stands_on_wall(arrivals)
         is_leaving = slide_exit.theta <= stop
-        if not is_leaving and not np.any(due):
-            self._tidy()
+        if not is_leaving and not arrivals.neurons.size:
+            lacks_slopes, has_drifted = not state.has_slopes, state.settle()
+            self.force_evaluations += lacks_slopes and not has_drifted
+            self._tidy(has_drifted=has_drifted)
             return
         # where nothing pushes a neuron off the wall at this very moment, the forces a little later decide
-        ahead = state.wall_pulls(columns_at(dense, AHEAD)) if stop <= AT_START else None
+        ahead = state.wall_pulls(columns_at(state.space.dense, AHEAD)) if stop <= AT_START else None
         with state.changing():
             if is_leaving:
                 state.boundary.leave_wall(slide_exit.group, slide_exit.wall, slide_exit.side, self.time)
-            if np.any(due):
-                order = np.flatnonzero(due)[np.argsort(arrivals.thetas[due], kind="stable")]
+            if arrivals.neurons.size:
+                order = np.argsort(arrivals.thetas, kind="stable")
                 pulls, rounding = (state.wall_pulls(), ROUNDING) if ahead is None else (ahead, 0.0)
                 crossers, walls = arrivals.neurons[order], arrivals.walls[order]
                 state.boundary.cross(crossers, walls, pulls, self.time, rounding=rounding)
         self._has_changed()
 
-    def _stands_on_wall(self, arrivals: Arrivals) -> BoolArray:
-        """Which later crossers are there already, to rounding: neurons parallel to one that is due arrive with it."""
-        self._state.sync()
-        z = self._state.neurons.actual(arrivals.neurons)
-        normals = self._state.neurons.walls.normals
-        covectors = np.zeros((len(normals) + 1, z.shape[1]))
-        covectors[:-1, :-1] = normals
-        covectors[-1, -1] = 1.0
-        heights = np.einsum("ji,ji->j", z, covectors[arrivals.walls])
-        sized = z if self.problem.trains_output_layer else z[:, :-1]
-        return np.asarray(np.abs(heights) <= ROUNDING * np.sqrt(np.einsum("ji,ji->j", sized, sized)))
-
-    def _tidy(self) -> None:
-        """After a step without events: take grown frames into their neurons, or compute slopes that are due."""
-        state = self._state
-        if state.has_drifted():
-            with state.changing():
-                pass  # columns that have grown or shrunk are taken into their neurons
+    def _tidy(self, *, has_drifted: bool) -> None:
+        """After a step without events: take columns that have grown or shrunk into their neurons."""
+        if has_drifted:
+            with self._state.changing():
+                pass
             self._has_changed()
-        elif not state.has_slopes:
-            state.refresh_slopes()
-            self.force_evaluations += 1
 
     def _has_changed(self) -> None:
         """After the groups have changed: the forces were computed once more, and a neuron may stand on a ridge."""

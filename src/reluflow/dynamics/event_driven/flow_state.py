@@ -5,26 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.compilation.kernel import direct
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import heights_of
-from reluflow.dynamics.event_driven.slides import SlideWatch
-from reluflow.dynamics.event_driven.step_kernels import have_drifted
+from reluflow.dynamics.event_driven.next_step_kernels import StateReading, read_columns, step_space
+from reluflow.dynamics.event_driven.slides import KnownSlides, SlideWatch
 from reluflow.dynamics.gradient import Gradient, RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, shrinks_for_ever
 from reluflow.dynamics.shared.boundary_events import BoundaryEvents
 from reluflow.dynamics.shared.flow_kernels import (
-    outputs_of,
-    reading_of,
-    relative_forces,
-    velocity,
-    wall_forces,
+    wall_pulls_of,
 )
 from reluflow.dynamics.shared.pull_errors import GIVEN_OUTPUTS, pull_errors
 from reluflow.dynamics.shared.stationary_limit import polish
@@ -33,16 +29,6 @@ from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant, w
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
-
-
-class StateReading(NamedTuple):
-    """What is read off a state at every step, in one call: see `reading_of`."""
-
-    outputs: FloatArray
-    pulls: FloatArray
-    square: float
-    along: float
-    size: float
 
 
 class FlowState:
@@ -55,8 +41,8 @@ class FlowState:
     2. Groups change inside `with state.changing() as neurons`, which syncs before and rebuilds `columns`, `layout`,
        slopes and `slides` after, so that these four always belong together. The one exception are light crossers, who
        pass from frame to frame within a step: their moments in `layout` move with them, and no column changes.
-    3. `slopes[0]`, `rates[0]` and `log_rate` belong to `columns`, except after `arrive_within`, where `has_slopes` is
-       False until `refresh_slopes`.
+    3. The slopes of stage 0 and `log_rate` belong to `columns`, except after `arrive_within`, where `has_slopes` is
+       False until `settle`.
 
     Attributes
     ----------
@@ -64,8 +50,8 @@ class FlowState:
         The groups, and what happens to neurons that stand on walls.
     columns, layout
         What the kernels integrate.
-    slopes, rates
-        Room for the stages of a step; stage 0 holds the slopes here.
+    space
+        Room for a step; stage 0 holds the slopes here.
     log_rate
         ln R here; forces are relative to R (see `relative_forces`).
     slides
@@ -75,9 +61,13 @@ class FlowState:
     """
 
     def __init__(self, problem: TrainingProblem, recorder: EventRecorder, ridge: Ridge) -> None:
-        self._problem = problem
+        self._problem, self._is_plain = problem, problem.is_plain
         self.neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
         self.output_error = GIVEN_OUTPUTS
+        self.log_rate = 0.0
+        self._known_slides: KnownSlides = {}
+        self.space = step_space(0, self.neurons.d + 1)
+        self._spare: StateReading | None = None
         self.boundary = BoundaryEvents(self.neurons, recorder, ridge, self.pull_errors)
         waiting = self.neurons.assign_initial_groups()
         self._rebuild()
@@ -107,22 +97,48 @@ class FlowState:
 
     def _rebuild(self) -> None:
         self.columns, self.layout = self.neurons.rebuild()
-        self.slopes = np.zeros((16, *self.columns.shape))
-        self.rates = np.ones(16)
-        self.refresh_slopes()
-        self.slides = SlideWatch(self.neurons, self.layout, self.boundary.ridges)
+        if self.space.dense.shape[1:] != self.columns.shape:
+            self.space = step_space(*self.columns.shape)
+        self.has_slopes = False
+        self._shape_of_pulls = len(self.layout.sides), self.neurons.d
+        self._spare = None
+        self._read_columns(may_drift=False)
+        self.slides = SlideWatch(self.neurons, self.layout, self.boundary.ridges, self._known_slides)
 
-    def refresh_slopes(self) -> None:
-        """Forces and slopes at the columns as they are."""
-        _, self.log_rate = velocity(self.columns, self.layout, 0.0, self.slopes[0])
-        self.rates[0] = 1.0
-        self.has_slopes = True
+    def new_reading(self) -> StateReading:
+        """Room for what is read off the columns next; whoever asks for the outputs may keep them."""
+        if self._spare is None:
+            self._spare = StateReading(np.empty(self._problem.dataset.n), np.empty(self._shape_of_pulls), np.empty(3))
+        return self._spare
 
-    def arrive(self, columns: FloatArray, log_rate: float, decayed: float) -> None:
-        """Move to the end of a whole step, whose slopes are those of its last stage; all has shrunk by e^-decayed."""
+    def settle(self) -> bool:
+        """Read off the columns what is to be known, unless one has drifted from norm 1 or has grown; whether one has.
+
+        Such columns are to be taken into their neurons.
+        """
+        return self._read_columns(may_drift=True)
+
+    def _read_columns(self, *, may_drift: bool) -> bool:
+        reading = self.new_reading()
+        has_drifted, self.log_rate = direct(read_columns)(
+            self.columns,
+            self.space,
+            self.layout,
+            self.neurons.column_table,
+            self.log_rate,
+            self.has_slopes,
+            may_drift,
+            reading,
+        )
+        if not has_drifted:
+            self.has_slopes, self._reading, self._spare = True, reading, None
+        return bool(has_drifted)
+
+    def arrive(self, columns: FloatArray, log_rate: float, decayed: float, reading: StateReading | None = None) -> None:
+        """Move to the end of a whole step, whose slopes are in stage 0 already; all has shrunk by e^-decayed."""
         self.columns, self.log_rate = columns, log_rate
-        self.slopes[0] = self.slopes[12]
-        self.rates[0] = 1.0
+        if reading is not None:
+            self._reading, self._spare = reading, None
         self._take_out(decayed)
 
     def arrive_within(self, columns: FloatArray, decayed: float) -> None:
@@ -134,8 +150,8 @@ class FlowState:
         """Move the weight decay of a step from the columns, back on their quadric then, into the neurons' sizes."""
         if decayed > 0.0 and self._problem.trains_output_layer:
             factor = np.exp(decayed)
-            self.columns *= factor
-            self.slopes[0] *= factor
+            self.columns *= factor  # which forgets what was read off them
+            self.space.slopes[0] *= factor
             self.layout.weights[:] /= factor**2
             self.neurons.decay(decayed)
 
@@ -143,38 +159,30 @@ class FlowState:
         """Write the columns back into the neurons."""
         self.neurons.sync(self.columns, self.layout)
 
-    def has_drifted(self) -> bool:
-        """Whether a neuron column has drifted from norm 1 or a frame has grown enough to be taken into its neurons."""
-        return bool(have_drifted(self.columns, self.neurons.column_neurons))
-
     def outputs(self) -> FloatArray:
         """h(x_k), shape (n,); the same array until the state changes."""
-        return self._read().outputs
+        return self.read().outputs
 
-    def _read(self) -> StateReading:
+    def read(self) -> StateReading:
+        """What is known of the columns as they are."""
         if self._reading is None:
-            self._reading = StateReading(*reading_of(self.columns, self.layout))
-        return self._reading
+            self._read_columns(may_drift=False)
+        reading = self._reading
+        assert reading is not None
+        return reading
 
     def group_pulls(self) -> FloatArray:
         """D of every group relative to R, shape (G, d)."""
-        return self._read().pulls
+        return self.read().pulls
 
     def wall_pulls(self, columns: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Pull of every wall on its two sides, relative to R, here or at other columns."""
-        outputs = self.outputs() if columns is None else outputs_of(columns, self.layout)
-        forces, _ = relative_forces(outputs, self.layout)
-        plus, minus = wall_forces(forces, self.layout)
+        plus, minus = wall_pulls_of(self.columns if columns is None else columns, self.layout)
         return np.asarray(plus), np.asarray(minus)
 
     def pull_errors(self) -> FloatArray:
         """By how much the pulls of the walls may be off, shape (num_walls,)."""
         return pull_errors(self._problem, self.neurons.walls, self.outputs(), self.output_error)
-
-    def stiffness(self) -> float:
-        """How fast the forces relative to R change with the outputs, at most."""
-        weight = 1.0 if self.layout.loss.fades else float(np.exp(self.layout.log_weight))
-        return weight * self._problem.loss.stiffness(self.outputs(), self.layout.labels)
 
     def network(self) -> Network:
         """The network here; `log_scale` is 0 where the neurons fit a double."""
@@ -185,16 +193,16 @@ class FlowState:
 
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient, from the groups alone."""
-        if not self._problem.is_plain:  # without frames: every column is a neuron
+        if not self._is_plain:  # without frames: every column is a neuron
             pulls = RelativePulls(self.group_pulls()[self.layout.column_group], self.log_rate)
             return gradient_of_variant(self._problem, self.columns, self.layout.weights, pulls, 0.0)
-        here = self._read()
-        return Gradient.from_moments(here.square, here.along, here.size, self.log_rate)
+        square, along, size = self.read().moments.tolist()
+        return Gradient.from_moments(square, along, size, self.log_rate)
 
     def is_settled(self) -> bool:
         """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""
         pulls = self.group_pulls()
-        if not self._problem.is_plain:
+        if not self._is_plain:
             each = RelativePulls(pulls[self.layout.column_group], self.log_rate)
             return is_settled_variant(self._problem, self.columns, each, self.outputs())
         strength = np.linalg.norm(pulls, axis=1)
@@ -222,7 +230,7 @@ class FlowState:
     def stationary_limit(self) -> Limit:
         """Where the flow tends to, by Newton's method in the final pattern; the state here where that fails."""
         here = self.last_state()
-        if not self._problem.is_plain:
+        if not self._is_plain:
             return replace(here, reason=f"Not polished: with {self._problem.variant} the last state is given as it is.")
         kept = self.columns
         self.columns, num_iterations = polish(kept, self.layout, self._problem.loss)

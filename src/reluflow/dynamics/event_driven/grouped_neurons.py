@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.compilation.kernel import direct
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import (
+    BEGIN,
+    END,
+    RESET,
+    ColumnTable,
     Members,
+    Neighbours,
+    frame_changes,
     gather,
     heights_of,
-    moment_of_group,
     off_unit_norm,
     through_frames,
+    write_back,
+    write_missing_moments,
 )
-from reluflow.dynamics.event_driven.tuning import FRAME_FROM, LARGE_FRAME, SPARE_GROUPS, WIDE
+from reluflow.dynamics.event_driven.tuning import FRAME_FROM, SPARE_GROUPS, WIDE
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import lengths_of
 from reluflow.dynamics.shared.flow_kernels import Layout, counted_in_rate
+from reluflow.dynamics.shared.quadric import BALANCED, invariants_of, restored
 from reluflow.geometry.boundary.tolerance import GIVEN
 from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
 from reluflow.losses.compiled import compiled
-
-BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
 
 
 class GroupedNeurons:
@@ -70,11 +78,7 @@ class GroupedNeurons:
         self.can_change_sign = (self.invariant < 0.0) & self.keeps_balance
         self.group = np.zeros(self.num_neurons, dtype=np.int64)
         self.expiry = np.zeros(self.num_neurons)
-        self.column_neurons = np.zeros(0, dtype=np.int64)
-        self.frames: dict[int, FloatArray] = {}
-        self._moments: dict[int, FloatArray] = {}
-        self._moment_trace: dict[int, float] = {}
-        self._solvers_of: dict[bytes, FloatArray] = {}
+        self.column_table = ColumnTable(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int8))
         self._all_samples = np.ones(dataset.n, dtype=bool)
         self._no_tangents = np.zeros((0, self.d))
         self._tangents_of = {np.zeros(len(walls.normals), dtype=bool).tobytes(): self._no_tangents}
@@ -87,7 +91,20 @@ class GroupedNeurons:
         num_walls = len(self.walls.normals)
         self.beyond = np.zeros((0, num_walls), dtype=np.int64)  # group on the other side of each wall, or -1
         self.upon = np.zeros((0, num_walls, 2), dtype=np.int64)  # group sliding on it with a < 0 and a > 0, or -1
+        self.sliding_groups: list[int] = []
         self._index: dict[bytes, int] = {}
+        self._clear_frames()
+        self._of_groups: dict[str, Any] = {}  # parts of the layout
+        self._of_columns: dict[str, Any] = {}
+        self._known_by: tuple[bytes, ...] = ()
+
+    def _clear_frames(self) -> None:
+        width = self.d + 1
+        self.frame_of_group = np.full(len(self.sides), -1, dtype=np.int64)  # row of the three below, or -1
+        self.frames = np.zeros((0, width, width))
+        self.moments = np.zeros((0, width, width))
+        self._has_moment = np.zeros(0, dtype=bool)
+        self.moment_trace = np.zeros(len(self.sides))
 
     # -- groups -------------------------------------------------------------------------------------------------
 
@@ -99,13 +116,19 @@ class GroupedNeurons:
 
     def group_with(self, sides: SignArray, sign: int) -> int:
         """The group of these sides (and, where it slides, this sign of a), made if it does not exist."""
-        key_sign = int(sign) if np.any(sides == 0) else 0
+        is_sliding = 0 in sides.tolist()
+        key_sign = int(sign) if is_sliding else 0
         key = sides.tobytes() + bytes([key_sign + 1])
         if key not in self._index:
             self._index[key] = len(self.sides)
+            if is_sliding:
+                self.sliding_groups.append(len(self.sides))
             self.sides = np.vstack([self.sides, sides[None, :]]).astype(np.int8)
             self.signs = np.append(self.signs, np.int8(key_sign))
             self.path = np.append(self.path, 0.0)
+            self.moment_trace = np.append(self.moment_trace, 0.0)
+            self.frame_of_group = np.append(self.frame_of_group, -1)
+            self._of_groups = {}
             self._link(self._index[key])
         return self._index[key]
 
@@ -164,47 +187,28 @@ class GroupedNeurons:
         shrinking = np.where(self.start_invariant == 0.0, 0.0, self.start_log_norm - self.log_norm)
         self.invariant = self.start_invariant * np.exp(2.0 * shrinking)  # only balanced neurons shrink without end
         self.output_sign = np.sign(self.shapes[:, -1]).astype(np.int8)
-        self.frames, self._moments, self._moment_trace = {}, {}, {}
         self._clear_groups()
         self._assign(np.arange(self.num_neurons), sides)
 
     def move(self, members: IntArray, sides: SignArray, sign: int) -> int:
         """Put neurons whose shapes are the neurons themselves into the group with these sides."""
         target = self.group_with(sides, sign)
-        if target in self.frames:
-            self.shapes[members] = np.linalg.solve(self.frames[target].T, self.shapes[members].T).T
+        row = self.frame_of_group[target]
+        if row >= 0:
+            self.shapes[members] = np.linalg.solve(self.frames[row].T, self.shapes[members].T).T
             self.expiry[members] = 0.0
-        for g in (*np.unique(self.group[members]).tolist(), target):
-            self._moments.pop(g, None)
+        for g in {target, *self.group[members].tolist()}:
+            if self.frame_of_group[g] >= 0:
+                self._has_moment[self.frame_of_group[g]] = False
         self.group[members] = target
         return target
-
-    def touch_moments(self, moved: IntArray, layout: Layout) -> None:
-        """After single neurons have moved between frames: sum anew where little is left, as differences lose digits."""
-        for g in np.unique(self.group[moved]):
-            self._moment_trace.setdefault(int(g), 0.0)
-        traces = np.einsum("fii->f", layout.moments).tolist()
-        for g, row in enumerate(layout.frame_of_group.tolist()):
-            if row < 0:
-                continue
-            trace = traces[row]
-            largest = self._moment_trace.get(g, 0.0)
-            if trace < 0.1 * largest:
-                self._moments.pop(g, None)
-                layout.moments[row] = self._moment(g)
-                largest = float(np.trace(layout.moments[row]))
-            self._moment_trace[g] = max(trace, largest)
 
     # -- neurons ------------------------------------------------------------------------------------------------
 
     def actual(self, neurons: IntArray | None = None) -> FloatArray:
         """Rows (w, a) of the neurons, each without its exp(log_norm), from the stored frames."""
         index = np.arange(self.num_neurons) if neurons is None else neurons
-        frames = np.zeros((len(self.frames), self.d + 1, self.d + 1))
-        row_of_group = np.full(len(self.sides), -1, dtype=np.int64)
-        for row, (g, frame) in enumerate(self.frames.items()):
-            frames[row], row_of_group[g] = frame, row
-        return np.asarray(through_frames(self.shapes, self.group, index, frames, row_of_group))
+        return np.asarray(through_frames(self.shapes, self.group, index, self.frames, self.frame_of_group))
 
     def on_quadric(self) -> FloatArray:
         """All neurons as `actual`, each put back on a^2 - |w|^2 = its invariant, keeping the direction of w."""
@@ -212,12 +216,7 @@ class GroupedNeurons:
 
     def sync(self, columns: FloatArray, layout: Layout) -> None:
         """Write the columns back into the neurons and the frames."""
-        singles = self.column_neurons >= 0
-        self.shapes[self.column_neurons[singles]] = columns[singles]
-        for g in self.frames:
-            first = layout.starts[g]
-            self.frames[g] = columns[first : first + self.d + 1].copy()
-            self._moments[g] = layout.moments[layout.frame_of_group[g]]
+        write_back(columns, layout.starts, self.column_table.neurons, self.frame_of_group, self.frames, self.shapes)
 
     def renormalise(self, neurons: IntArray) -> None:
         """Move the norm of neurons whose shapes are themselves into `log_norm`."""
@@ -238,25 +237,27 @@ class GroupedNeurons:
 
     def members_of(self, g: int) -> IntArray:
         """The neurons of a group, with its frame taken into them where it has one."""
-        return self.reset_frame(g) if g in self.frames else np.flatnonzero(self.group == g)
+        return self.reset_frames([g]) if self.frame_of_group[g] >= 0 else np.flatnonzero(self.group == g)
 
-    def reset_frame(self, g: int) -> IntArray:
-        """Take the frame of a group into its neurons, and return them."""
-        members = np.flatnonzero(self.group == g)
-        self.shapes[members] = self.actual(members)
-        sliding = self.sides[g] == 0
-        if np.any(sliding) and members.size:  # remove what rounding has put across the walls it slides on
-            basis = self._tangents(g)
-            w = self.shapes[members, :-1]
-            for direction in basis:
-                w = w - np.einsum("ji,i->j", w, direction)[:, None] * direction
-            self.shapes[members, :-1] = w
-        self.shapes[members] = restored(self.shapes[members], self.invariant[members])
+    def reset_frames(self, groups: Sequence[int]) -> IntArray:
+        """Take the frames of some groups into their neurons, and return them."""
+        index = np.asarray(groups, dtype=np.int64)
+        rows = self.frame_of_group[index]
+        is_reset = np.zeros(len(self.sides), dtype=bool)
+        is_reset[index] = True
+        members = np.flatnonzero(is_reset[self.group])
+        z = self.actual(members)
+        for g in set(groups).intersection(self.sliding_groups):
+            own = np.flatnonzero(self.group[members] == g)
+            for direction in self._tangents(g):  # remove what rounding has put across the walls it slides on
+                w = z[own, :-1]
+                z[own, :-1] = w - np.einsum("ji,i->j", w, direction)[:, None] * direction
+        self.shapes[members] = restored(z, self.invariant[members])
         self.renormalise(members)
-        self.frames[g] = np.eye(self.d + 1)
-        self.path[g] = 0.0
+        self.frames[rows] = np.eye(self.d + 1)
+        self._has_moment[rows] = False
+        self.path[index] = 0.0
         self.expiry[members] = 0.0
-        self._moments.pop(g, None)
         return members
 
     def balancedness_drift(self) -> float:
@@ -271,70 +272,94 @@ class GroupedNeurons:
     def members(self) -> Members:
         """The neurons as the kernels take them: these very arrays."""
         return Members(
-            self.group, self.shapes, self.mass, self.output_sign, self.can_change_sign, self.expiry, self.path
+            self.group,
+            self.shapes,
+            self.mass,
+            self.output_sign,
+            self.can_change_sign,
+            self.expiry,
+            self.path,
+            self.moment_trace,
         )
+
+    def neighbours(self) -> Neighbours:
+        """The groups beside each group, likewise."""
+        return Neighbours(self.beyond, self.upon)
 
     # -- columns ------------------------------------------------------------------------------------------------
 
     def rebuild(self) -> tuple[FloatArray, Layout]:
         """Columns and layout of the groups as they are now."""
         counts = np.bincount(self.group, minlength=len(self.sides))
-        if np.count_nonzero(counts == 0) > max(SPARE_GROUPS if self.is_wide else 0, int(np.count_nonzero(counts))):
+        num_occupied = int(np.count_nonzero(counts))
+        if len(counts) - num_occupied > max(SPARE_GROUPS if self.is_wide else 0, num_occupied):
             self._drop_empty_groups(counts)
             counts = np.bincount(self.group, minlength=len(self.sides))
+        self.counts = counts
         self._choose_frames(counts)
-        num_groups, width = len(self.sides), self.d + 1
-        is_frame = np.array([g in self.frames for g in range(num_groups)], dtype=bool)
-        far = off_unit_norm(self.members(), is_frame)
-        if far.size:
-            self.renormalise(far)
-        gathered = gather(self.members(), self.invariant, counts, is_frame)
-        starts, columns = gathered.starts, gathered.columns
-        self.column_neurons, self.column_invariants = gathered.column_neurons, gathered.invariants
-        self.column_watch = gathered.watch
-        frame_of_group = np.full(num_groups, -1, dtype=np.int64)
-        moments = np.zeros((len(self.frames), width, width))
-        for row, g in enumerate(sorted(self.frames)):
-            frame_of_group[g] = row
-            columns[starts[g] : starts[g + 1]] = self.frames[g]
-            moments[row] = self._moment(g)
-        tangents = [self._tangents(g) if starts[g] < starts[g + 1] else self._no_tangents for g in range(num_groups)]
-        eta = np.ascontiguousarray(self.walls.slopes(self.sides, self.leak))  # one layout, one compilation
+        members = self.members()
+        has_far, gathered = direct(gather)(members, self.invariant, counts, self.frame_of_group, self.frames)
+        if has_far:
+            self.renormalise(off_unit_norm(members, self.frame_of_group))
+            _, gathered = gather(members, self.invariant, counts, self.frame_of_group, self.frames)
+        self.column_table = gathered.table
+        write_missing_moments(members, self.frame_of_group, self.moments, self._has_moment)
+        if not self._of_groups:
+            eta = np.ascontiguousarray(self.walls.slopes(self.sides, self.leak))  # one layout, one compilation
+            self._of_groups = {"eta": eta, "sides": self.sides.copy()}
+        known_by = (gathered.starts.tobytes(), self.frame_of_group.tobytes())
+        if known_by != self._known_by:
+            self._known_by, self._of_columns = known_by, self._parts_of_layout(gathered.starts)
         layout = Layout(
             **self._constants,
-            eta=eta,
-            sides=self.sides.copy(),
-            tangent_starts=np.concatenate([[0], np.cumsum([len(rows) for rows in tangents])]).astype(np.int64),
-            tangents=np.vstack(tangents),
-            starts=starts,
+            **self._of_groups,
+            **self._of_columns,
+            starts=gathered.starts,
             column_group=gathered.column_group,
-            frame_of_group=frame_of_group,
-            moments=moments,
+            moments=self.moments,
             weights=gathered.weights,
-            counted=counted_in_rate(eta, starts) if self._constants["loss"].fades else self._all_samples,
         )
-        return columns, layout
+        return gathered.columns, layout
 
     def _choose_frames(self, counts: IntArray) -> None:
         """Give a frame to groups with many neurons, and in a wide network to every group."""
-        for g in range(len(self.sides)):
-            is_frame = g in self.frames
-            wants = self.is_wide or counts[g] > (1 if is_frame else FRAME_FROM) * (self.d + 1)
-            wants = wants and self._may_have_frames
-            if is_frame and (not wants or np.vdot(self.frames[g], self.frames[g]) > LARGE_FRAME):
-                self.reset_frame(g)
-            if wants and not is_frame:
-                self.frames[g] = np.eye(self.d + 1)
-                self.path[g] = 0.0
-                self.expiry[self.group == g] = 0.0
-            elif is_frame and not wants:
-                del self.frames[g]
-                self._moments.pop(g, None)
+        are_any, changes = frame_changes(
+            counts, self.frame_of_group, self.frames, self._may_have_frames, self.is_wide, FRAME_FROM
+        )
+        if not are_any:
+            return
+        of_kind: dict[int, list[int]] = {RESET: [], BEGIN: [], END: []}
+        for g in np.flatnonzero(changes).tolist():
+            of_kind[int(changes[g])].append(g)
+        beginning, ending = of_kind[BEGIN], of_kind[END]
+        if of_kind[RESET] or ending:
+            self.reset_frames([*of_kind[RESET], *ending])
+        if ending:
+            is_kept = np.ones(len(self.frames), dtype=bool)
+            is_kept[self.frame_of_group[ending]] = False
+            self.frame_of_group[ending] = -1
+            self._keep_frames(is_kept)
+        if beginning:
+            width, num_new = self.d + 1, len(beginning)
+            self.frame_of_group[beginning] = len(self.frames) + np.arange(num_new)
+            self.frames = np.concatenate([self.frames, np.tile(np.eye(width), (num_new, 1, 1))])
+            self.moments = np.concatenate([self.moments, np.zeros((num_new, width, width))])
+            self._has_moment = np.append(self._has_moment, np.zeros(num_new, dtype=bool))
+            self.path[beginning] = 0.0
+            self.expiry[np.isin(self.group, beginning)] = 0.0
+
+    def _keep_frames(self, is_kept: BoolArray) -> None:
+        """Forget the other frames, of which no group is left."""
+        renumber = np.append(np.cumsum(is_kept) - 1, -1)
+        self.frame_of_group = renumber[self.frame_of_group]
+        self.frames, self.moments = self.frames[is_kept], self.moments[is_kept]
+        self._has_moment = self._has_moment[is_kept]
 
     def _drop_empty_groups(self, counts: IntArray) -> None:
         """Forget the groups without neurons and number the others anew."""
         kept = np.flatnonzero(counts)
         sides, signs, path = self.sides[kept], self.signs[kept], self.path[kept]
+        frame_of_group, frames = self.frame_of_group[kept], (self.frames, self.moments, self._has_moment)
         renumber = np.full(len(counts), -1, dtype=np.int64)
         renumber[kept] = np.arange(len(kept))
         self._clear_groups()
@@ -342,23 +367,28 @@ class GroupedNeurons:
             self.group_with(sides[row], int(signs[row]))
         self.path = path
         self.group = renumber[self.group]
-        self.frames = {int(renumber[g]): frame for g, frame in self.frames.items() if renumber[g] >= 0}
-        self._moment_trace = {}
-        self._moments = {int(renumber[g]): moment for g, moment in self._moments.items() if renumber[g] >= 0}
+        self.frame_of_group, (self.frames, self.moments, self._has_moment) = frame_of_group, frames
+        is_kept = np.zeros(len(self.frames), dtype=bool)
+        is_kept[frame_of_group[frame_of_group >= 0]] = True
+        self._keep_frames(is_kept)
 
-    def _moment(self, g: int) -> FloatArray:
-        """sum of weight e^(2 log norm) c c^T over the neurons of a group."""
-        if g not in self._moments:
-            self._moments[g] = np.asarray(moment_of_group(self.shapes, self.mass, self.group, g))
-        return self._moments[g]
-
-    def slide_solver(self, g: int) -> FloatArray:
-        """Pseudo-inverse that turns the pull of the other walls into minus the pulls along the sliding ones, (s, d)."""
-        sliding = self.sides[g] == 0
-        key = sliding.tobytes()
-        if key not in self._solvers_of:
-            self._solvers_of[key] = np.linalg.pinv(self.walls.normals[sliding].T)
-        return self._solvers_of[key]
+    def _parts_of_layout(self, starts: IntArray) -> dict[str, Any]:
+        """What changes only with the columns of the groups, and which of them are frames."""
+        tangent_starts = np.zeros(len(starts), dtype=np.int64)
+        tangents = [self._no_tangents]
+        for g in self.sliding_groups:
+            if starts[g] < starts[g + 1]:
+                tangents.append(self._tangents(g))
+                tangent_starts[g + 1] = len(tangents[-1])
+        acted_on = self._all_samples
+        if self._constants["loss"].fades:
+            acted_on = counted_in_rate(self._of_groups["eta"], starts)
+        return {
+            "tangent_starts": np.cumsum(tangent_starts),
+            "tangents": np.concatenate(tangents),
+            "frame_of_group": self.frame_of_group.copy(),
+            "counted": acted_on,
+        }
 
     def _tangents(self, g: int) -> FloatArray:
         """Orthonormal rows spanning the sliding normals of a group."""
@@ -367,23 +397,3 @@ class GroupedNeurons:
         if key not in self._tangents_of:
             self._tangents_of[key] = orthonormal_rows(self.walls.normals[sliding])
         return self._tangents_of[key]
-
-
-def invariants_of(z: FloatArray, num_outputs: int = 1) -> FloatArray:
-    """|v|^2 - |w|^2 of rows (w, v), formed as (|v| - |w|)(|v| + |w|) so that balanced rows lose nothing.
-
-    >>> invariants_of(np.array([[3.0, 4.0, -5.0]]))
-    array([0.])
-    """
-    w, v = z[:, :-num_outputs], z[:, -num_outputs:]
-    norm = np.sqrt(np.einsum("ji,ji->j", w, w))
-    across = np.abs(v[:, 0]) if num_outputs == 1 else np.sqrt(np.einsum("jc,jc->j", v, v))
-    return np.asarray((across - norm) * (across + norm))
-
-
-def restored(z: FloatArray, invariant: FloatArray, num_outputs: int = 1) -> FloatArray:
-    """Rows one Newton step nearer to |v|^2 - |w|^2 = invariant, keeping the directions of w and of v."""
-    size = np.einsum("ji,ji->j", z, z)
-    shift = (invariant - invariants_of(z, num_outputs)) / (2.0 * np.where(size > 0, size, 1.0))
-    w, v = z[:, :-num_outputs], z[:, -num_outputs:]
-    return np.hstack([w * (1.0 - shift)[:, None], v * (1.0 + shift)[:, None]])

@@ -6,9 +6,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import BoolVector, FloatArray, FloatCube, FloatMatrix, FloatVector, IntArray, IntVector, SignVector
-from reluflow.compilation.kernel import kernel
+from reluflow.arrays import (
+    BoolVector,
+    FloatArray,
+    FloatCube,
+    FloatMatrix,
+    FloatVector,
+    IntArray,
+    IntCube,
+    IntMatrix,
+    IntVector,
+    SignVector,
+)
+from reluflow.compilation.kernel import borrowing_kernel, kernel
+from reluflow.dynamics.event_driven.tuning import LARGE_FRAME
 from reluflow.dynamics.shared.flow_kernels import Layout
+
+OFF_UNIT_NORM = 0.5  # of a squared norm
 
 
 class Members(NamedTuple):
@@ -21,6 +35,22 @@ class Members(NamedTuple):
     can_change_sign: BoolVector  # (m,)
     expiry: FloatVector  # (m,) a neuron need not be looked at before the path of its group exceeds this
     path: FloatVector  # (G,) how far pre-activations can have moved since the frame of a group was last reset
+    moment_trace: FloatVector  # (G,) the largest trace that the moment of a frame has had
+
+
+class Neighbours(NamedTuple):
+    """The groups beside each group; G groups, B walls."""
+
+    beyond: IntMatrix  # (G, B) the one on the other side of a wall, or -1
+    upon: IntCube  # (G, B, 2) those that slide on it with a < 0 and a > 0, or -1
+
+
+class ColumnTable(NamedTuple):
+    """What the columns are, each."""
+
+    neurons: IntVector  # (C,) the neuron, or -1 in a frame
+    invariants: FloatVector  # (C,) a^2 - |w|^2 of a neuron
+    watch: SignVector  # (C,) sign of a where it may change, else 0
 
 
 @kernel()
@@ -40,16 +70,90 @@ def moment_of_group(shapes: FloatMatrix, mass: FloatVector, group: IntVector, g:
     return moment
 
 
+@borrowing_kernel()
+def _trace(moments: FloatCube, row: int) -> float:
+    """Of one moment."""
+    total = 0.0
+    for p in range(moments.shape[1]):
+        total += moments[row, p, p]
+    return total
+
+
+@kernel()
+def renew_moments(layout: Layout, members: Members) -> None:
+    """After single neurons have moved between frames: sum anew where little is left, as differences lose digits."""
+    for g in range(layout.frame_of_group.shape[0]):
+        row = layout.frame_of_group[g]
+        if row < 0:
+            continue
+        trace, largest = _trace(layout.moments, row), members.moment_trace[g]
+        if trace < 0.1 * largest:
+            layout.moments[row] = moment_of_group(members.shapes, members.mass, members.group, g)
+            largest = _trace(layout.moments, row)
+        members.moment_trace[g] = max(trace, largest)
+
+
+@kernel()
+def write_back(
+    columns: FloatMatrix,
+    starts: IntVector,
+    column_neurons: IntVector,
+    frame_of_group: IntVector,
+    frames: FloatCube,
+    shapes: FloatMatrix,
+) -> None:
+    """Write columns into the frames and the neurons that they are."""
+    for g in range(frame_of_group.shape[0]):
+        row = frame_of_group[g]
+        for c in range(starts[g], starts[g + 1]):
+            if row >= 0:
+                frames[row, c - starts[g]] = columns[c]
+            else:
+                shapes[column_neurons[c]] = columns[c]
+
+
+NO_CHANGE, RESET, BEGIN, END = range(4)  # of a frame
+
+
+@kernel()
+def frame_changes(
+    counts: IntVector, frame_of_group: IntVector, frames: FloatCube, are_wanted: bool, is_wide: bool, frame_from: int
+) -> tuple[bool, IntArray]:
+    """What is to become of the frame of every group, and whether anything is.
+
+    Groups of more than `frame_from` times d + 1 neurons get one, in a wide network every group; one that has grown is
+    taken into its neurons.
+    """
+    width = frames.shape[1]
+    changes = np.zeros(counts.shape[0], dtype=np.int64)
+    are_any = False
+    for g in range(counts.shape[0]):
+        row = frame_of_group[g]
+        wants = are_wanted and (is_wide or counts[g] > (1 if row >= 0 else frame_from) * width)
+        if row < 0:
+            changes[g] = BEGIN if wants else NO_CHANGE
+        elif not wants:
+            changes[g] = END
+        else:
+            size = 0.0
+            for p in range(width):
+                for i in range(width):
+                    size += frames[row, p, i] ** 2
+            changes[g] = RESET if size > LARGE_FRAME else NO_CHANGE
+        are_any |= changes[g] != NO_CHANGE
+    return are_any, changes
+
+
 @kernel()
 def through_frames(
-    shapes: FloatMatrix, group: IntVector, neurons: IntVector, frames: FloatCube, row_of_group: IntVector
+    shapes: FloatMatrix, group: IntVector, neurons: IntVector, frames: FloatCube, frame_of_group: IntVector
 ) -> FloatArray:
     """Rows (w, a) of some neurons: their coefficients times the frame of their group, where it has one."""
     width = shapes.shape[1]
     z = np.empty((neurons.shape[0], width))
     for index in range(neurons.shape[0]):
         j = neurons[index]
-        row = row_of_group[group[j]]
+        row = frame_of_group[group[j]]
         for i in range(width):
             if row < 0:
                 z[index, i] = shapes[j, i]
@@ -92,24 +196,39 @@ def through_columns(neurons: IntVector, columns: FloatMatrix, layout: Layout, me
 
 
 class Gathered(NamedTuple):
-    """The columns of all groups in order; those of frames are still zero. G groups, C columns."""
+    """The columns of all groups in order; G groups, C columns."""
 
     starts: IntVector  # (G + 1,) columns of each group
     column_group: IntVector  # (C,)
-    column_neurons: IntVector  # (C,) the neuron, or -1 in a frame
     columns: FloatMatrix  # (C, d + 1)
     weights: FloatVector  # (C,) mass of the neuron, 0 in a frame
-    invariants: FloatVector  # (C,)
-    watch: SignVector  # (C,) sign of a where it may change, else 0
+    table: ColumnTable
 
 
 @kernel()
-def gather(members: Members, invariant: FloatVector, counts: IntVector, is_frame: BoolVector) -> Gathered:
-    """One column for each neuron of a group without a frame, and room for the rows of each frame."""
+def write_missing_moments(
+    members: Members, frame_of_group: IntVector, moments: FloatCube, has_moment: BoolVector
+) -> None:
+    """Write the moments of frames that are not known, and that they are."""
+    for g in range(frame_of_group.shape[0]):
+        row = frame_of_group[g]
+        if row >= 0 and not has_moment[row]:
+            moments[row] = moment_of_group(members.shapes, members.mass, members.group, g)
+            has_moment[row] = True
+
+
+@kernel()
+def gather(
+    members: Members, invariant: FloatVector, counts: IntVector, frame_of_group: IntVector, frames: FloatCube
+) -> tuple[bool, Gathered]:
+    """One column for each neuron of a group without a frame, and the rows of each frame.
+
+    And whether a neuron column is off norm 1 and is to be renormalised first.
+    """
     num_groups, width = counts.shape[0], members.shapes.shape[1]
     starts = np.zeros(num_groups + 1, dtype=np.int64)
     for g in range(num_groups):
-        starts[g + 1] = starts[g] + (width if is_frame[g] else counts[g])
+        starts[g + 1] = starts[g] + (width if frame_of_group[g] >= 0 else counts[g])
     num_columns = starts[num_groups]
     column_group = np.empty(num_columns, dtype=np.int64)
     column_neurons = np.full(num_columns, -1, dtype=np.int64)
@@ -120,10 +239,13 @@ def gather(members: Members, invariant: FloatVector, counts: IntVector, is_frame
     for g in range(num_groups):
         for c in range(starts[g], starts[g + 1]):
             column_group[c] = g
+            if frame_of_group[g] >= 0:
+                columns[c] = frames[frame_of_group[g], c - starts[g]]
     place = starts[:num_groups].copy()
+    has_far = False
     for j in range(members.group.shape[0]):
         g = members.group[j]
-        if is_frame[g]:
+        if frame_of_group[g] >= 0:
             continue
         c = place[g]
         place[g] += 1
@@ -132,23 +254,27 @@ def gather(members: Members, invariant: FloatVector, counts: IntVector, is_frame
         invariants[c] = invariant[j]
         if members.can_change_sign[j]:
             watch[c] = members.output_sign[j]
+        size = 0.0
         for i in range(width):
             columns[c, i] = members.shapes[j, i]
-    return Gathered(starts, column_group, column_neurons, columns, weights, invariants, watch)
+            size += members.shapes[j, i] ** 2
+        has_far |= abs(size - 1.0) > OFF_UNIT_NORM
+    table = ColumnTable(column_neurons, invariants, watch)
+    return has_far, Gathered(starts, column_group, columns, weights, table)
 
 
 @kernel()
-def off_unit_norm(members: Members, is_frame: BoolVector) -> IntArray:
-    """The neurons outside frames whose squared norm is off 1 by more than a half."""
+def off_unit_norm(members: Members, frame_of_group: IntVector) -> IntArray:
+    """The neurons outside frames whose squared norm is off 1."""
     found = np.empty(members.group.shape[0], dtype=np.int64)
     count = 0
     for j in range(members.group.shape[0]):
-        if is_frame[members.group[j]]:
+        if frame_of_group[members.group[j]] >= 0:
             continue
         size = 0.0
         for i in range(members.shapes.shape[1]):
             size += members.shapes[j, i] ** 2
-        if abs(size - 1.0) > 0.5:
+        if abs(size - 1.0) > OFF_UNIT_NORM:
             found[count] = j
             count += 1
     return found[:count].copy()

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
-from reluflow.bernstein_kernels import NO_ROOT, first_root
-from reluflow.dynamics.event_driven.crossing_kernels import slide_margins_at
+from reluflow.arrays import FloatArray, IntArray
+from reluflow.bernstein_kernels import NO_ROOT
+from reluflow.dynamics.event_driven.crossing_kernels import first_slide_exit, slide_margins_at
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.shared.flow_kernels import Layout
 
@@ -27,6 +27,14 @@ def chebyshev_interpolation(degree: int) -> tuple[FloatArray, FloatArray]:
 
 
 _NODES, _TO_BERNSTEIN = chebyshev_interpolation(8)
+
+
+_NO_PAIRS = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 0)), np.zeros(0)
+
+
+KnownSlides = dict[
+    bytes, tuple[FloatArray, IntArray]
+]  # by the sides of a group: its solver and walls, see `_slides_of`
 
 
 class SlideExit(NamedTuple):
@@ -52,26 +60,24 @@ class SlideWatch:
         Their layout.
     ridges
         Triples (sides of the group as bytes, sign of a, wall) on which neurons stay although both sides push away.
+    known
+        What earlier ones have found out, for this one to use and to add to.
     """
 
-    def __init__(self, neurons: GroupedNeurons, layout: Layout, ridges: set[tuple[bytes, int, int]]) -> None:
+    def __init__(
+        self, neurons: GroupedNeurons, layout: Layout, ridges: set[tuple[bytes, int, int]], known: KnownSlides
+    ) -> None:
         self._layout = layout
-        counts = np.bincount(neurons.group, minlength=len(neurons.sides))
-        pairs, solvers, orientation = [], [], []
-        for g in np.flatnonzero((counts > 0) & np.any(neurons.sides == 0, axis=1)):
-            walls = np.flatnonzero(neurons.sides[g] == 0)
-            if len(walls) == len(neurons.walls.normals):
-                continue  # at the origin of the data's span: nothing moves it
-            inverse = neurons.slide_solver(int(g))
-            for row, b in enumerate(walls):
-                is_ridge = (neurons.sides[g].tobytes(), int(neurons.signs[g]), int(b)) in ridges
-                pairs.append((g, b))
-                solvers.append(inverse[row])
-                orientation.append(float(neurons.signs[g]) if is_ridge else -float(neurons.signs[g]))
-        self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        self._solvers = np.array(solvers).reshape(-1, neurons.d)
-        self._orientation = np.array(orientation, dtype=np.float64)
         self._evaluations = 0
+        self.pairs, self._solvers, self._orientation = _NO_PAIRS
+        found = [_slides_of(neurons, g, known) for g in neurons.sliding_groups if neurons.counts[g]]
+        if not found:
+            return
+        self.pairs, self._solvers, self._orientation = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        if ridges:
+            for row, (g, b) in enumerate(self.pairs.tolist()):
+                if (neurons.sides[g].tobytes(), int(neurons.signs[g]), b) in ridges:
+                    self._orientation[row] *= -1.0
 
     def take_evaluations(self) -> int:
         """Force evaluations since this was last asked."""
@@ -84,13 +90,8 @@ class SlideWatch:
             return SlideExit(NO_ROOT, -1, -1, 0)
         samples = self._margins(dense, _NODES)  # (9, num_pairs, 2)
         scale = np.max(np.abs(samples), axis=(0, 2))
-        coefficients = np.tensordot(_TO_BERNSTEIN, samples, axes=1)
-        best, pair, side = NO_ROOT, -1, 0
-        for row in range(len(self.pairs)):
-            for column in range(2):
-                theta = first_root(np.ascontiguousarray(coefficients[:, row, column]), 1e-13 * scale[row])
-                if theta < best:
-                    best, pair, side = theta, row, 1 - 2 * column
+        coefficients = np.dot(_TO_BERNSTEIN, samples.reshape(len(_NODES), -1)).reshape(samples.shape)
+        best, pair, side = first_slide_exit(coefficients, scale)
         if 0.0 < best <= 1.0:
             polished = self._polished(dense, best, pair, 0 if side > 0 else 1, float(scale[pair]))
             best = polished if polished > 0.5 * best else best  # else it has fallen back on a root at the start
@@ -113,3 +114,20 @@ class SlideWatch:
         """Of every pair at some fractions of the step, shape (num_thetas, num_pairs, 2)."""
         self._evaluations += len(thetas)
         return np.asarray(slide_margins_at(dense, thetas, self._layout, self.pairs, self._solvers, self._orientation))
+
+
+def _slides_of(neurons: GroupedNeurons, g: int, known: KnownSlides) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Of every wall a group slides on: (group, wall), what turns the other pulls into its own, minus the sign of a.
+
+    Nothing where it slides on all walls: at the origin of the data's span nothing moves it.
+    """
+    key = neurons.sides[g].tobytes()
+    if key not in known:
+        normals = neurons.walls.normals
+        walls: IntArray = np.flatnonzero(neurons.sides[g] == 0)
+        walls = walls if len(walls) < len(normals) else walls[:0]
+        # the pseudo-inverse turns the pull of the other walls into minus the pulls along the sliding ones, (s, d)
+        known[key] = np.asarray(np.linalg.pinv(normals[walls].T), dtype=np.float64), walls
+    solver, walls = known[key]
+    pairs = np.array([(g, b) for b in walls.tolist()], dtype=np.int64).reshape(-1, 2)
+    return pairs, solver, np.full(len(walls), -float(neurons.signs[g]))

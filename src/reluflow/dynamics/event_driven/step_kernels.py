@@ -35,7 +35,32 @@ def _bernstein_of_dense() -> FloatArray:
 
 
 _BERNSTEIN = _bernstein_of_dense()
+_PIECE = 512  # entries that stay in the cache while stages are added to them
 LARGEST_COLUMN = 1e150  # columns beyond it have squares that are no doubles
+
+
+@kernel()
+def write_sum(slopes: FloatCube, weights: FloatVector, num_stages: int, total: FloatMatrix) -> None:
+    """Write sum_s weights[s] slopes[s] over the first stages, in pieces that the processor adds many at a time."""
+    rows, sums = slopes.reshape(slopes.shape[0], total.size), total.reshape(total.size)
+    for first in range(0, total.size, _PIECE):
+        piece = sums[first : first + _PIECE]
+        piece[:] = 0.0
+        for s in range(num_stages):
+            weight, row = weights[s], rows[s, first : first + _PIECE]
+            for e in range(piece.shape[0]):
+                piece[e] += weight * row[e]
+
+
+@kernel()
+def write_towards(
+    columns: FloatMatrix, slopes: FloatCube, weights: FloatVector, num_stages: int, step: float, end: FloatMatrix
+) -> None:
+    """Write columns + step * `write_sum`."""
+    write_sum(slopes, weights, num_stages, end)
+    starts, ends = columns.reshape(columns.size), end.reshape(end.size)
+    for e in range(ends.shape[0]):
+        ends[e] = starts[e] + step * ends[e]
 
 
 @kernel()
@@ -54,30 +79,24 @@ def attempt_step(
     columns of |error| / |column|: relative, so that a neuron of norm 1e-300 is as exact in direction as any other.
     """
     num_columns, width = columns.shape
-    made = make_forces(layout)
+    made, tableau, weights = make_forces(layout), _STAGES.copy(), _WEIGHTS.copy()  # constants are of another type
     for stage in range(1, 12):
-        for c in range(num_columns):
-            for i in range(width):
-                total = 0.0
-                for s in range(stage):
-                    total += _STAGES[stage, s] * slopes[s, c, i]
-                end[c, i] = columns[c, i] + step * total
+        write_towards(columns, slopes, tableau[stage], stage, step, end)
         rates[stage] = write_velocity(end, layout, log_rate, slopes[stage], made)[0]
+    num_stages = weights.shape[0]
+    write_towards(columns, slopes, weights, num_stages, step, end)
+    error_fifth, error_third = np.empty((num_columns, width)), np.empty((num_columns, width))
+    write_sum(slopes, _ERROR_FIFTH.copy(), num_stages, error_fifth)
+    write_sum(slopes, _ERROR_THIRD.copy(), num_stages, error_third)
     worst = 0.0
     for c in range(num_columns):
         size_start, size_end, fifth, third = 0.0, 0.0, 0.0, 0.0
         for i in range(width):
-            total, first, second = 0.0, 0.0, 0.0
-            for s in range(12):
-                total += _WEIGHTS[s] * slopes[s, c, i]
-                first += _ERROR_FIFTH[s] * slopes[s, c, i]
-                second += _ERROR_THIRD[s] * slopes[s, c, i]
-            end[c, i] = columns[c, i] + step * total
             if layout.moves_outputs or i < width - 1:  # a frozen a may be of any size beside w
                 size_start += columns[c, i] ** 2
                 size_end += end[c, i] ** 2
-            fifth += first**2
-            third += second**2
+            fifth += error_fifth[c, i] ** 2
+            third += error_third[c, i] ** 2
         if fifth > 0.0:
             size = np.sqrt(max(size_start, size_end))
             error = step * fifth / np.sqrt(fifth + 0.01 * third) / size
@@ -152,7 +171,7 @@ def restore_frame(frame: FloatMatrix) -> None:
 
 
 @kernel()
-def dense_polynomial(
+def write_dense(
     columns: FloatMatrix,
     end: FloatMatrix,
     slopes: FloatCube,
@@ -161,23 +180,19 @@ def dense_polynomial(
     elapsed: float,
     log_rate: float,
     layout: Layout,
-) -> tuple[FloatArray, FloatArray]:
-    """Bernstein coefficients over the step of the columns, (8, C, d + 1), and of the elapsed time, (8,).
+    dense: FloatCube,
+    clock: FloatVector,
+) -> None:
+    """Write the Bernstein coefficients over the step of the columns, (8, C, d + 1), and of the elapsed time, (8,).
 
     Stage 12 must hold the slope at `end`. Three more stages are taken.
     """
     num_columns, width = columns.shape
     scratch = np.empty((num_columns, width))
-    made = make_forces(layout)
+    made, tableau = make_forces(layout), _EXTRA_STAGES.copy()
     for extra in range(3):
-        for c in range(num_columns):
-            for i in range(width):
-                total = 0.0
-                for s in range(13 + extra):
-                    total += _EXTRA_STAGES[extra, s] * slopes[s, c, i]
-                scratch[c, i] = columns[c, i] + step * total
+        write_towards(columns, slopes, tableau[extra], 13 + extra, step, scratch)
         rates[13 + extra] = write_velocity(scratch, layout, log_rate, slopes[13 + extra], made)[0]
-    coefficients = np.empty((8, num_columns, width))
     factors = np.empty(7)
     for c in range(num_columns):
         for i in range(width):
@@ -194,7 +209,7 @@ def dense_polynomial(
                 total = columns[c, i]
                 for f in range(7):
                     total += _BERNSTEIN[b, f] * factors[f]
-                coefficients[b, c, i] = total
+                dense[b, c, i] = total
     factors[0] = elapsed
     factors[1] = step * rates[0] - elapsed
     factors[2] = 2.0 * elapsed - step * (rates[12] + rates[0])
@@ -203,11 +218,10 @@ def dense_polynomial(
         for s in range(16):
             total += _DENSE[row, s] * rates[s]
         factors[3 + row] = step * total
-    clock = np.zeros(8)
     for b in range(8):
+        clock[b] = 0.0
         for f in range(7):
             clock[b] += _BERNSTEIN[b, f] * factors[f]
-    return coefficients, clock
 
 
 @kernel()
@@ -270,17 +284,18 @@ def have_drifted(columns: FloatMatrix, column_neurons: IntVector) -> bool:
 @kernel()
 def columns_at(coefficients: FloatCube, theta: float) -> FloatArray:
     """The columns at the fraction `theta` of the step."""
-    return some_columns_at(coefficients, 0 * coefficients.shape[1], coefficients.shape[1], theta)
+    columns = np.empty((coefficients.shape[1], coefficients.shape[2]))
+    write_columns_at(coefficients, 0 * coefficients.shape[1], theta, columns)
+    return columns
 
 
-@kernel()
-def some_columns_at(coefficients: FloatCube, first: int, count: int, theta: float) -> FloatArray:
-    """The columns from `first` on at the fraction `theta` of the step."""
+@borrowing_kernel()
+def write_columns_at(coefficients: FloatCube, first: int, theta: float, columns: FloatMatrix) -> None:
+    """Write the columns from `first` on at the fraction `theta` of the step, as many as there is room for."""
     binomials = (1.0, 7.0, 21.0, 35.0, 35.0, 21.0, 7.0, 1.0)
-    columns = np.zeros((count, coefficients.shape[2]))
+    columns[:, :] = 0.0
     for b in range(8):
         weight = binomials[b] * theta**b * (1.0 - theta) ** (7 - b)
         for c in range(columns.shape[0]):
             for i in range(columns.shape[1]):
                 columns[c, i] += weight * coefficients[b, first + c, i]
-    return columns

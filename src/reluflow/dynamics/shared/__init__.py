@@ -5,6 +5,7 @@ To be read in this order; each file knows those above it only. Kernels are machi
 - `tuning`: the tuned constants, with what each does.
 - `flow_kernels`: outputs, forces and velocities. (Roots of polynomials are in `reluflow.bernstein_kernels`, what
   happens at a wall in `geometry/boundary`.)
+- `quadric`: |v|^2 - |w|^2 of neurons, which the flow keeps.
 - `pull_errors`, `boundary_events`: pulls too small to have a sign; what an arrival at a wall does to a neuron.
 - `stationary_limit`: where the flow tends to from a state near its end.
 - `frozen_start`: the closed-form start at a tiny scale.

@@ -10,7 +10,7 @@ from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.collocation.lone_neurons import LoneNeurons
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
-from reluflow.geometry.boundary.decision import Resolution, Ridge, resolve
+from reluflow.geometry.boundary.decision import Resolution, Ridge, resolve, walls_stood_on
 from reluflow.geometry.boundary.events import KINDS, EventKind
 from reluflow.geometry.boundary.origin import leaves_origin
 from reluflow.geometry.boundary.tolerance import ROUNDING
@@ -85,16 +85,13 @@ class BoundaryEvents:
         normals = neurons.walls.normals
         for j, wall in zip(crossers.tolist(), walls.tolist(), strict=True):
             g = int(neurons.group[j])
-            z = neurons.actual(np.array([j]))[0]
-            neurons.shapes[j] = z
+            neurons.shapes[j] = neurons.actual(np.array([j]))[0]
             if wall == len(normals):
                 self._change_sign(j, pulls, time)
             else:
-                sized = z if neurons.keeps_balance else z[:-1]  # a frozen a may be of any size beside w
-                on_wall = np.abs(normals @ z[:-1]) <= ROUNDING * float(np.linalg.norm(sized))
-                on_wall |= neurons.sides[g] == 0
-                on_wall[wall] = True
-                self.settle(j, [int(b) for b in np.flatnonzero(on_wall)], pulls, time, arriving=wall, rounding=rounding)
+                counts_output = neurons.keeps_balance  # a frozen a may be of any size beside w
+                on_walls = walls_stood_on(normals, neurons.shapes[j], neurons.sides[g], wall, counts_output)
+                self.settle(j, on_walls.tolist(), pulls, time, arriving=wall, rounding=rounding)
 
     def _change_sign(self, j: int, pulls: tuple[FloatArray, FloatArray], time: float) -> None:
         """The output weight passes through 0; on a sliding wall both sides then push away, which is a ridge."""

@@ -148,6 +148,20 @@ def write_relative_forces(outputs: FloatVector, layout: Layout, forces: FloatVec
     return float(layout.log_weight + largest + np.log(total))
 
 
+@borrowing_kernel()
+def stiffness_at(outputs: FloatVector, layout: Layout) -> float:
+    """How fast the forces relative to R change with the outputs, at most: `AbstractLoss.stiffness` with its weight."""
+    largest = -np.inf
+    for k in range(outputs.shape[0]):
+        if layout.loss.fades:
+            ratio = apply(layout.loss.log_curvature, outputs[k], layout.labels[k])
+            ratio -= apply(layout.loss.log_force, outputs[k], layout.labels[k])
+        else:
+            ratio = apply(layout.loss.curvature, outputs[k], layout.labels[k])
+        largest = max(largest, ratio)
+    return float(max(1.0, np.exp(largest)) if layout.loss.fades else np.exp(layout.log_weight) * largest)
+
+
 @kernel()
 def relative_forces(outputs: FloatVector, layout: Layout) -> tuple[FloatArray, float]:
     """Forces r_k divided by a positive rate R, and ln R: R = c sum |dl/dh| for a loss whose forces fade, else 1.
@@ -179,6 +193,12 @@ def wall_forces(forces: FloatVector, layout: Layout) -> tuple[FloatArray, FloatA
     minus = np.empty(layout.normals.shape[0])
     write_wall_forces(forces, layout, plus, minus)
     return plus, minus
+
+
+@kernel()
+def wall_pulls_of(columns: FloatMatrix, layout: Layout) -> tuple[FloatArray, FloatArray]:
+    """`wall_forces` where the columns are these."""
+    return wall_forces(relative_forces(outputs_of(columns, layout), layout)[0], layout)
 
 
 @borrowing_kernel()
@@ -220,15 +240,22 @@ def group_forces(forces: FloatVector, layout: Layout) -> FloatArray:
 
 
 @borrowing_kernel()
+def write_pulls(columns: FloatMatrix, layout: Layout, made: Forces) -> float:
+    """Write the outputs and all that follows from them up to D of every group; return ln R."""
+    write_outputs(columns, layout, made.outputs, made.mean)
+    log_rate = write_relative_forces(made.outputs, layout, made.relative)
+    write_wall_forces(made.relative, layout, made.plus, made.minus)
+    write_group_forces(made.plus, made.minus, layout, made.pull)
+    return log_rate
+
+
+@borrowing_kernel()
 def write_velocity(
     columns: FloatMatrix, layout: Layout, log_rate_at_start: float, slope: FloatMatrix, made: Forces
 ) -> tuple[float, float]:
     """`velocity` without making an array: what it works out on the way goes into `made`."""
     d = layout.samples.shape[1]
-    write_outputs(columns, layout, made.outputs, made.mean)
-    log_rate = write_relative_forces(made.outputs, layout, made.relative)
-    write_wall_forces(made.relative, layout, made.plus, made.minus)
-    write_group_forces(made.plus, made.minus, layout, made.pull)
+    log_rate = write_pulls(columns, layout, made)
     pull = made.pull
     decay = layout.weight_decay * np.exp(-log_rate) if layout.weight_decay > 0.0 else 0.0  # not 0 times infinity
     for c in range(columns.shape[0]):
@@ -247,19 +274,10 @@ def velocity(columns: FloatMatrix, layout: Layout, log_rate_at_start: float, slo
     return write_velocity(columns, layout, log_rate_at_start, slope, make_forces(layout))
 
 
-@kernel()
-def reading_of(columns: FloatMatrix, layout: Layout) -> tuple[FloatArray, FloatArray, float, float, float]:
-    """The outputs and D of every group, and of the gradient |grad L|^2, <parameters, -grad L> and |parameters|^2.
-
-    D and the gradient are relative to the rate R.
-    """
+@borrowing_kernel()
+def write_gradient(columns: FloatMatrix, layout: Layout, pull: FloatMatrix, moments: FloatVector) -> None:
+    """Write |grad L|^2, <parameters, -grad L> and |parameters|^2; relative to the rate R, as is D of every group."""
     d = layout.samples.shape[1]
-    made = make_forces(layout)
-    write_outputs(columns, layout, made.outputs, made.mean)
-    write_relative_forces(made.outputs, layout, made.relative)
-    write_wall_forces(made.relative, layout, made.plus, made.minus)
-    write_group_forces(made.plus, made.minus, layout, made.pull)
-    pull = made.pull
     square, along, size = 0.0, 0.0, 0.0
     for g in range(layout.sides.shape[0]):
         first, last = layout.starts[g], layout.starts[g + 1]
@@ -268,24 +286,31 @@ def reading_of(columns: FloatMatrix, layout: Layout) -> tuple[FloatArray, FloatA
         strength = 0.0
         for i in range(d):
             strength += pull[g, i] ** 2
-        towards = np.zeros(last - first)  # <w, pull> of every column
-        for c in range(first, last):
-            for i in range(d):
-                towards[c - first] += columns[c, i] * pull[g, i]
         frame = layout.frame_of_group[g]
         if frame < 0:
             for c in range(first, last):
-                weight, a, p = layout.weights[c], columns[c, d], towards[c - first]
+                weight, a, p = layout.weights[c], columns[c, d], _towards(columns, c, pull, g)
                 square += weight * (p * p + a * a * strength)
                 along += 2.0 * weight * a * p
                 for i in range(d + 1):
                     size += weight * columns[c, i] ** 2
         else:
             for e in range(d + 1):
+                towards = _towards(columns, first + e, pull, g)
                 for f in range(d + 1):
                     weight, a = layout.moments[frame, e, f], columns[first + e, d]
-                    square += weight * (towards[e] * towards[f] + a * columns[first + f, d] * strength)
-                    along += 2.0 * weight * a * towards[f]
+                    other = _towards(columns, first + f, pull, g)
+                    square += weight * (towards * other + a * columns[first + f, d] * strength)
+                    along += 2.0 * weight * a * other
                     for i in range(d + 1):
                         size += weight * columns[first + e, i] * columns[first + f, i]
-    return made.outputs, made.pull, square, along, size
+    moments[0], moments[1], moments[2] = square, along, size
+
+
+@borrowing_kernel()
+def _towards(columns: FloatMatrix, c: int, pull: FloatMatrix, g: int) -> float:
+    """<w, pull> of a column."""
+    total = 0.0
+    for i in range(pull.shape[1]):
+        total += columns[c, i] * pull[g, i]
+    return total

@@ -297,6 +297,88 @@ class Resolution(NamedTuple):
     is_undecided: bool = False
 
 
+@kernel()
+def walls_stood_on(
+    normals: FloatMatrix, z: FloatVector, sides: SignVector, arriving: int, counts_output: bool
+) -> IntArray:
+    """The walls that a neuron (w, v) stands on to rounding, slides on or arrives at.
+
+    Rounding is that of its size, of w alone unless the output weights count.
+    """
+    num_walls, d = normals.shape
+    size = 0.0
+    for i in range(z.shape[0] if counts_output else d):
+        size += z[i] ** 2
+    on = np.empty(num_walls, dtype=np.int64)
+    count = 0
+    for b in range(num_walls):
+        height = 0.0
+        for i in range(d):
+            height += normals[b, i] * z[i]
+        if b == arriving or sides[b] == 0 or abs(height) <= ROUNDING * np.sqrt(size):
+            on[count] = b
+            count += 1
+    return on[:count].copy()
+
+
+@kernel()
+def decide_among(
+    normals: FloatMatrix,
+    plus: FloatVector,
+    minus: FloatVector,
+    on: IntVector,
+    before: SignVector,
+    sign: float,
+    ridge: int,
+    rounding: float,
+    sides: IntVector,
+) -> tuple[int, bool]:
+    """`decide` among all walls, of which the neuron stands on those in `on`: the verdict, and whether nothing pulls it.
+
+    The new sides of the walls in `on` are written into `sides`.
+    """
+    s, d = on.shape[0], normals.shape[1]
+    normals_on, plus_on, minus_on = np.empty((s, d)), np.empty(s), np.empty(s)
+    before_on, rest = np.empty(s, dtype=np.int8), np.zeros(d)
+    others, strongest = 0.0, 0.0
+    for b in range(normals.shape[0]):
+        place = -1
+        for i in range(s):
+            if on[i] == b:
+                place = i
+        if place >= 0:
+            plus_on[place], minus_on[place], before_on[place] = plus[b], minus[b], before[b]
+            strongest = max(strongest, max(abs(plus[b]), abs(minus[b])))
+            for c in range(d):
+                normals_on[place, c] = normals[b, c]
+        else:
+            strength = plus[b] if before[b] > 0 else minus[b]
+            others += abs(strength)
+            for c in range(d):
+                rest[c] += strength * normals[b, c]
+    choice, verdict = make_choice(s, d), ONE_WAY
+    for is_weighed_apart in (False, True):
+        scale, acting = others, others
+        for i in range(s):
+            scale += max(abs(plus_on[i]), abs(minus_on[i]))
+        verdict = decide(normals_on, plus_on, minus_on, rest, sign, before_on, rounding * scale, ridge, choice)
+        for i in range(s):
+            acting += abs(choice.strengths[i])
+        if is_weighed_apart or not 0.0 < acting < _FAINT * strongest:
+            break
+        # a side that the neuron is not on must not set what counts as rounding for the forces that do act on it
+        most = _MOST_OF_ACTING * acting
+        for i in range(s):
+            plus_on[i] = min(max(plus_on[i], -most), most)
+            minus_on[i] = min(max(minus_on[i], -most), most)
+    is_still = True
+    for c in range(d):
+        is_still = is_still and choice.pull[c] == 0.0
+    for i in range(s):
+        sides[i] = choice.sides[i]
+    return verdict, is_still
+
+
 def resolve(
     normals: FloatArray,
     plus: FloatArray,
@@ -309,22 +391,6 @@ def resolve(
     rounding: float = ROUNDING,
 ) -> Resolution:
     """`decide` for one neuron among all walls: it stands on those in `on` and comes from the sides `before` of all."""
-    strengths = np.where(before > 0, plus, minus)
-    strengths[on] = 0.0
-    others, pull = float(np.sum(np.abs(strengths))), strengths @ normals
-    choice = make_choice(len(on), normals.shape[1])
-
-    def decided(plus_on: FloatArray, minus_on: FloatArray) -> int:
-        scale = others + float(np.sum(np.maximum(np.abs(plus_on), np.abs(minus_on))))
-        tolerance, way = rounding * scale, RIDGES.index(ridge)
-        return int(decide(normals[on], plus_on, minus_on, pull, sign, before[on], tolerance, way, choice))
-
-    verdict = decided(plus[on], minus[on])
-    acting = others + float(np.sum(np.abs(choice.strengths)))
-    strongest = float(np.max(np.maximum(np.abs(plus[on]), np.abs(minus[on])), initial=0.0))
-    if 0.0 < acting < _FAINT * strongest:
-        # a side that the neuron is not on must not set what counts as rounding for the forces that do act on it
-        most = _MOST_OF_ACTING * acting
-        verdict = decided(np.clip(plus[on], -most, most), np.clip(minus[on], -most, most))
-    is_still = not np.any(choice.pull)
-    return Resolution(tuple(choice.sides.tolist()), verdict == SEVERAL_WAYS, is_still, verdict == NO_WAY)
+    sides = np.zeros(len(on), dtype=np.int64)
+    verdict, is_still = decide_among(normals, plus, minus, on, before, sign, RIDGES.index(ridge), rounding, sides)
+    return Resolution(tuple(sides.tolist()), verdict == SEVERAL_WAYS, is_still, verdict == NO_WAY)
