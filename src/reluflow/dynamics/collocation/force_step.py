@@ -20,6 +20,7 @@ from reluflow.dynamics.collocation.relative_forces import RelativeForces
 from reluflow.dynamics.collocation.sample_forces import SampleForces
 from reluflow.dynamics.collocation.tangent_kernel import TangentKernel
 from reluflow.dynamics.collocation.tuning import (
+    DAMPED_FROM,
     DOUBLE_PRECISION_STIFFNESS,
     EARLIEST_KINK,
     EVENT_CAPACITY,
@@ -36,6 +37,7 @@ from reluflow.dynamics.collocation.tuning import (
     NOT_CARRIED_SHARE,
     SLOW_CONTRACTION,
     STALE_LENGTH,
+    STIFF,
     START_MISFIT_SHARE,
     STUCK_CONTRACTION,
     STUCK_FROM,
@@ -85,6 +87,7 @@ class ForceStep:
     def __init__(self, samples: SampleForces) -> None:
         self.samples, self.tolerance = samples, 0.0
         self.iterations = 0
+        self.matrices = 0
         self._event_capacity, self._team = EVENT_CAPACITY, ThreadTeam()
         self._gram = samples.gram() if samples.has_one_force_each else np.zeros((0, 0))
         is_large = len(samples.X) > MODES_FROM_SAMPLES
@@ -105,6 +108,7 @@ class ForceStep:
         length: float,
         tolerance: float,
         *,
+        clock_tolerance: float,
         bias: FloatArray | None = None,
         bias_rate: float = 1.0,
     ) -> Solution:
@@ -114,7 +118,7 @@ class ForceStep:
         Neurons that hardly bend the outputs are left out of the iteration and carried once it has converged. Forces are
         told by how they differ from those now: where they cancel in long steps, every digit of the difference counts.
         """
-        samples, self.tolerance = self.samples, tolerance
+        samples, self.tolerance, self.clock_tolerance = self.samples, tolerance, clock_tolerance
         now = samples.relative(outputs[None])
         answer = float(np.max(now.curvatures, initial=0.0)) or np.inf
         output_error = tolerance * samples.largest(now.forces) / answer
@@ -128,6 +132,7 @@ class ForceStep:
         base = now.forces[0]
         changes, last, misfit, guess_gap = guess - base, np.inf, np.inf, np.inf
         stale = Staleness(carried, now, length, NOT_CARRIED_SHARE * NEWTON_SHARE * self.tolerance)
+        made = self.matrices
         for number in range(MOST_ITERATIONS):
             coefficients = RULE.to_powers @ changes
             carried.face(base * length, coefficients * length)
@@ -146,7 +151,7 @@ class ForceStep:
                 carried.carry(carried.waiting)
             if gap <= GIVE_UP_FROM * self.tolerance:
                 log_rates = np.append(now.log_rates, given_back.log_rates)
-                misfit = self._misfit(carried.outputs_between(), base, coefficients, size, log_rates)
+                misfit = self._misfit(carried, given_back, length, carried.outputs_between(), base, coefficients, size, log_rates)
             stop = float(np.min(carried.paths.stops, initial=1.0))
             guess_gap = gap if number == 0 else guess_gap
             found = Solution(
@@ -171,6 +176,8 @@ class ForceStep:
             if is_hopeless or is_stuck:
                 return found._replace(status=StepStatus.TOO_LONG, curvatures=self._curvatures(carried))
             is_slow = number >= 1 and gap > SLOW_CONTRACTION * last
+            if number >= 1 and not is_slow and self.matrices == made:
+                is_slow = bool(np.log(gap/ (NEWTON_SHARE * self.tolerance)) > 2.0*np.log(last/gap))
             self._newton = self._prepare(carried, given_back, length, is_slow=is_slow)
             last = gap
             changes = changes + self._newton.solve(residual)
@@ -199,18 +206,26 @@ class ForceStep:
         )
         return float(np.min(paths.event_taus[heavy], initial=np.inf))
 
+    def _is_stiff(self, length: float) -> bool:
+        newton = self._newton
+        return newton is not None and newton.stiffness * length > STIFF * newton.length
+
     def _misfit(
-        self, outputs: FloatArray, base: FloatArray, coefficients: FloatArray, size: float, log_rates: FloatArray
+        self, carried, given_back, length, outputs: FloatArray, base: FloatArray, coefficients: FloatArray, size: float, log_rates: FloatArray
     ) -> float:
         """How far the interpolants are from the forces between the nodes and at the start, relative to the largest.
 
         And how far ln R is from its own, relative to its fall: where one sample counts its share is 1 whatever R does.
         """
         between = self.samples.relative(outputs, with_curvatures=False)
-        misfit = self.samples.largest(between.forces - base - RULE.values(coefficients, CHECKS)) / size
+        misfits = np.vstack([between.forces - base - RULE.values(coefficients, CHECKS), START_MISFIT_SHARE * coefficients[:1]])
+        misfit = self.samples.largest(misfits) / size
+        if misfit > DAMPED_FROM * self.tolerance and self._is_stiff(length):
+            damped = self._prepare(carried, given_back, length, is_slow=False).damped(misfits)
+            misfit = min(misfit, self.samples.largest(damped) / size)
         fall = float(np.max(np.abs(log_rates - log_rates[0])))
         clock_misfit = float(np.max(np.abs(between.log_rates - _CLOCK_AT_CHECKS @ log_rates))) / (1.0 + fall)
-        return max(misfit, clock_misfit, START_MISFIT_SHARE * self.samples.largest(coefficients[:1]) / size)
+        return max(misfit, clock_misfit * self.tolerance / self.clock_tolerance)
 
     def _prepare(
         self,
@@ -223,6 +238,11 @@ class ForceStep:
         """Newton's matrix for this step: the old one if it is near, a new one at mid-step where that was slow."""
         if self._newton is not None and abs(np.log(self._newton.length / length)) <= STALE_LENGTH and not is_slow:
             return self._newton
+        self._newton = self._made(carried, given_back, length)
+        self.matrices += 1
+        return self._newton
+
+    def _made(self, carried, given_back, length):
         samples, curvatures = self.samples, self._curvatures(carried)
         middles, mass = carried.paths.places[:, _MIDDLE], carried.mass * carried.kept[_MIDDLE]
         is_stiff = self._newton is not None and self._newton.stiffness > DOUBLE_PRECISION_STIFFNESS

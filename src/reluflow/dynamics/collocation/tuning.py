@@ -58,6 +58,8 @@ HOPELESS_MISFIT = 2.0  # a misfit beyond so many tolerances will not be mended b
 MOST_ITERATIONS = 12
 STUCK_FROM, STUCK_CONTRACTION = 3, 0.7  # from this iteration on, a contraction worse than this is given up
 SLOW_CONTRACTION = 0.25  # a contraction worse than this asks for a new tangent kernel
+STIFF=10.0
+DAMPED_FROM=0.1
 STALE_LENGTH = 0.25  # |ln| of the change of the step length beyond which Newton's matrix is factored anew
 MOST_RELATIVE_CHANGE = 2.0  # relative forces are shares of a whole: under larger ones neurons would zigzag
 
