@@ -116,7 +116,7 @@ def test_forces_that_are_none_are_given_up(state, height):
     """Relative forces are shares. Newton's method once came to 1e11, and neurons zigzagged under them for minutes."""
     signs = (-1.0) ** np.arange(len(RULE.nodes))[:, None]
     wild = height * signs * np.random.default_rng(1).standard_normal((len(RULE.nodes), 30))
-    found = state.force_step.solve(state.neurons, state.outputs, wild, 10.0, 1e-5)
+    found = state.force_step.solve(state.neurons, state.outputs, wild, 10.0, 1e-5, clock_tolerance=1e-5)
     assert found.status is StepStatus.TOO_LONG
     assert not found.misfit < np.inf
     assert np.max(found.paths.num_events) <= 101 * 31
