@@ -226,6 +226,10 @@ class CarriedNeurons:
         self.outputs[which] = found
         return found
 
+    def sizes(self) -> FloatArray:
+        """The squared size of all that are carried together, at the points, shape (P,)."""
+        return np.asarray(self.kept * (self.mass @ np.einsum("jpi,jpi->jp", self.paths.places, self.paths.places)))
+
     def _way(self, places: FloatArray, starts: FloatArray) -> float:
         """Largest sum over the neurons of mass |a| times how far w has come: an error of the way is one of outputs."""
         moves = places[:, :, :-1] - starts[:, None]

@@ -261,6 +261,8 @@ class ForceStep:
                 moves_outputs=samples.moves_outputs,
                 bias_rate=carried.bias_rate if samples.moves_bias else 0.0,
             )
+        sizes = carried.sizes()
+        rule = RULE.weighted(sizes[IS_NODE] / sizes[_MIDDLE])  # kernels grow as neurons do on the way
         forces = given_back.forces[_MIDDLE_NODE] if samples.fades else None
         if curvatures.ndim == 1:
             active = stiff_samples(length * curvatures * kernel.diagonal())
@@ -271,7 +273,7 @@ class ForceStep:
         if has_few_weights and kernel.num_factors < FEW_WEIGHTS * len(active):
             modes = np.zeros((len(samples.rate_signs), kernel.num_factors))
             modes[active] = kernel.factors(active)
-            return FewModes(RULE, modes, np.ones(kernel.num_factors), curvatures, forces, samples.rate_signs, length)
+            return FewModes(rule, modes, np.ones(kernel.num_factors), curvatures, forces, samples.rate_signs, length)
         self._untried = max(0, self._untried - 1)
         if len(active) > MODES_FROM_SAMPLES and not self._untried:
             if isinstance(kernel, OutputsKernel):
@@ -279,14 +281,14 @@ class ForceStep:
             else:
                 found = self._largest_modes(kernel, active, np.sqrt(curvatures[active]), WEAK_MODE / length)
             if found is not None:
-                return FewModes(RULE, *found, curvatures, forces, samples.rate_signs, length)
+                return FewModes(rule, *found, curvatures, forces, samples.rate_signs, length)
             self._untried = MATRICES_UNTIL_MODES
         rows = kernel.rows(active)
         if curvatures.ndim == 1:
             rows *= curvatures[active, None]
         else:
             rows = curved(curvatures[active[:: samples.num_outputs] // samples.num_outputs], rows)
-        return ForceNewton(RULE, rows, active, forces, samples.rate_signs, length)
+        return ForceNewton(rule, rows, active, forces, samples.rate_signs, length)
 
     def _largest_modes_of_outputs(
         self, kernel: OutputsKernel, curvatures: FloatArray, smallest: float
