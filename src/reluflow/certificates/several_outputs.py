@@ -201,17 +201,17 @@ def _certify_point(point: OutputPoint, margin: float, tolerances: Tolerances) ->
         unanswered_share(dataset, point.forces[:, c], point.label_forces[:, c], network.leak)
         for c in range(network.num_outputs)
     )
+    fall = _fall(point) if loss.fades else None
+    if fall is not None:
+        residuals["loss_at_infinity"] = fall.loss_at_infinity
+        open_points.append(_endless(fall, value, dataset.n))
     if upper <= rtol * scale and unanswered**2 <= rtol:
-        return verdict(
-            Kind.GLOBAL_MINIMUM,
-            f"No neuron gains more than {residuals['new_neuron_gain']:.3g} of the total force at any output, so no "
-            f"network of any width{with_bias} has a smaller loss.",
-        )
-    if loss.fades:
-        fall = _fall(point)
-        open_points.append(_OPEN_FALL if fall is None else _endless(fall, value, dataset.n))
+        gain = f"No neuron gains more than {residuals['new_neuron_gain']:.3g} of the total force at any output"
         if fall is not None:
-            residuals["loss_at_infinity"] = fall.loss_at_infinity
+            return verdict(Kind.STATIONARY, f"The point is stationary to {point.residual:.3g}.", f"{gain}.")
+        return verdict(Kind.GLOBAL_MINIMUM, f"{gain}, so no network of any width{with_bias} has a smaller loss.")
+    if loss.fades and fall is None:
+        open_points.append(_OPEN_FALL)
     sizes = np.sqrt(network.squared_output_weights() + np.sum(network.w**2, axis=1))
     moves: list[NeuronMove] = []
     worst = 0.0
@@ -251,5 +251,8 @@ def _certify_point(point: OutputPoint, margin: float, tolerances: Tolerances) ->
             "step did: whether this is a local minimum takes second derivatives, which were not computed."
         )
         return verdict(Kind.STATIONARY, f"The point is stationary to {point.residual:.3g}.", *reasons, escape=wider)
+    if fall is not None:
+        words = f"The point is stationary to {point.residual:.3g}: no neuron gains more than {worst:.3g} of the total force."
+        return verdict(Kind.STATIONARY, words, *reasons, escape=wider)
     words = f"No neuron gains more than {worst:.3g} of the total force in any direction, and the loss is convex."
     return verdict(Kind.LOCAL_MINIMUM, words, *reasons, escape=wider)
