@@ -14,6 +14,8 @@ from reluflow.dynamics.collocation.tuning import DEPENDENT_SINGULAR_VALUE
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import Walls
 
+_BLOCK_NUMBERS = 2**20  # of what neurons feel of columns of forces, in one block: 8 MiB
+
 
 class OutputsKernel:
     """dh_kc/dt per unit force on output e of sample l, for neurons z = (w, v) with given masses.
@@ -157,17 +159,27 @@ class OutputsKernel:
         return np.asarray((squares.T @ np.square(self._v) + inner).ravel())
 
     def times(self, forces: FloatArray) -> FloatArray:
-        """K times columns of forces, shape (n K, r)."""
-        (n, _), num_outputs = self._X.shape, self._v.shape[1]
+        """K times columns of forces, shape (n K, r): block by block of samples, for all neurons at once."""
+        (n, d), (num_neurons, num_outputs) = self._X.shape, self._v.shape
         columns = forces.reshape(n, num_outputs, -1)
         flat = columns.reshape(n, -1)
+        num_columns = columns.shape[2]
         found = np.asarray(self._inner.T @ (self._inner @ flat)).reshape(columns.shape)
         found += self._bias_rate * np.sum(columns, axis=0)
-        for j, (slope, v) in enumerate(zip(self._slopes, self._v, strict=True)):
-            pull = self._X.T @ (slope[:, None] * np.einsum("kcr,c->kr", columns, v))
-            if j in self._bases:
-                pull -= self._bases[j].T @ (self._bases[j] @ pull)
-            found += (slope[:, None] * (self._X @ pull))[:, None] * v[:, None]
+        size = max(1, _BLOCK_NUMBERS // max(1, num_neurons * num_columns))
+        blocks = [slice(first, first + size) for first in range(0, n, size)]
+        pulls = np.zeros((d, num_neurons * num_columns))
+        for part in blocks:
+            felt = np.matmul(self._v, columns[part])  # (k, m, r)
+            felt *= self._slopes.T[part, :, None]
+            pulls += self._X[part].T @ felt.reshape(len(felt), -1)
+        of_neurons = pulls.reshape(d, num_neurons, num_columns)
+        for j, basis in self._bases.items():
+            of_neurons[:, j] -= basis.T @ (basis @ of_neurons[:, j])
+        for part in blocks:
+            moved = (self._X[part] @ pulls).reshape(-1, num_neurons, num_columns)
+            moved *= self._slopes.T[part, :, None]
+            found[part] += np.matmul(self._v.T, moved)
         return np.asarray(found.reshape(forces.shape))
 
 
