@@ -252,7 +252,9 @@ def _certify_point(point: OutputPoint, margin: float, tolerances: Tolerances) ->
         )
         return verdict(Kind.STATIONARY, f"The point is stationary to {point.residual:.3g}.", *reasons, escape=wider)
     if fall is not None:
-        words = f"The point is stationary to {point.residual:.3g}: no neuron gains more than {worst:.3g} of the total force."
-        return verdict(Kind.STATIONARY, words, *reasons, escape=wider)
+        words = f"No neuron gains more than {worst:.3g} of the total force in any direction."
+        return verdict(
+            Kind.STATIONARY, f"The point is stationary to {point.residual:.3g}.", words, *reasons, escape=wider
+        )
     words = f"No neuron gains more than {worst:.3g} of the total force in any direction, and the loss is convex."
     return verdict(Kind.LOCAL_MINIMUM, words, *reasons, escape=wider)

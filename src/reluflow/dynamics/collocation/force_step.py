@@ -37,8 +37,8 @@ from reluflow.dynamics.collocation.tuning import (
     NOT_CARRIED_SHARE,
     SLOW_CONTRACTION,
     STALE_LENGTH,
-    STIFF,
     START_MISFIT_SHARE,
+    STIFF,
     STUCK_CONTRACTION,
     STUCK_FROM,
     WEAK_MODE,
@@ -234,10 +234,10 @@ class ForceStep:
         missed = between.forces - base - RULE.values(coefficients, CHECKS)
         misfits = np.vstack([missed, START_MISFIT_SHARE * coefficients[:1]])
         misfit, newton = self.samples.largest(misfits) / size, self._newton
-        if newton is not None and newton.stiffness * length > STIFF * newton.length:
-            if misfit > DAMPED_FROM * self.tolerance:
-                newton = self._newton = self._prepare(carried, given_back, length, is_slow=False)
-                misfit = min(misfit, self.samples.largest(newton.damped(misfits)) / size)
+        is_stiff = newton is not None and newton.stiffness * length > STIFF * newton.length
+        if is_stiff and misfit > DAMPED_FROM * self.tolerance:
+            newton = self._newton = self._prepare(carried, given_back, length, is_slow=False)
+            misfit = min(misfit, self.samples.largest(newton.damped(misfits)) / size)
         fall = float(np.max(np.abs(log_rates - log_rates[0])))
         clock_misfit = float(np.max(np.abs(between.log_rates - _CLOCK_AT_CHECKS @ log_rates))) / (1.0 + fall)
         return max(misfit, clock_misfit * self.tolerance / self.clock_tolerance)
