@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
-from reluflow.dynamics.collocation.class_forces_kernel import share_out
+from reluflow.dynamics.collocation.class_forces_kernels import share_out
 from reluflow.dynamics.shared.flow_kernels import LARGEST_LOG_FORCE
 from reluflow.losses import AbstractLoss
 
