@@ -113,6 +113,63 @@ def test_a_run_whose_loss_levels_off_says_so_and_where():
     assert BEST.fun / 3 < later.loss < run.loss
 
 
+def as_classes(data: reluflow.Dataset) -> reluflow.Dataset:
+    return reluflow.Dataset(data.X, (data.y > 0).astype(int), classes=("no", "yes"))
+
+
+def test_two_classes_fall_as_two_labels_do():
+    """The softmax loss of outputs (-h/2, h/2) is the logistic loss of h."""
+    network = network_at(1.0)
+    twice = reluflow.Network(network.w, v=np.array([[-0.5, 0.5]]))
+    none = np.zeros((1, 3), dtype=bool)
+    one = endless_fall(network, CONTRADICTION, LOGISTIC, none)
+    both = endless_fall(twice, as_classes(CONTRADICTION), reluflow.SoftmaxLoss(), none)
+    assert both.samples.tolist() == one.samples.tolist()
+    assert both.loss_at_infinity == pytest.approx(one.loss_at_infinity, rel=1e-12)
+    opposed = reluflow.Dataset([[2.0, 0.0], [1.0, 0.0], [0.0, 2.0], [0.0, 1.0]], [1.0, -1.0, 1.0, -1.0])
+    none = np.zeros((1, 4), dtype=bool)
+    assert endless_fall(twice, as_classes(opposed), reluflow.SoftmaxLoss(), none) is None
+
+
+def three_classes() -> reluflow.Dataset:
+    """Two classes contradict each other on one ray; the third, along another axis, is told from both ever better."""
+    X = [[2.0, 0.0], [1.0, 0.0], [3.0, 0.0], [0.0, 1.0], [0.0, 2.0]]
+    return reluflow.Dataset(X, [0, 1, 0, 2, 2], classes=("a", "b", "c"))
+
+
+def test_no_three_classes_in_these_patterns_have_less_than_the_loss_at_infinity():
+    data, loss = three_classes(), reluflow.SoftmaxLoss()
+    network = reluflow.Network(np.ones((3, 2)), v=np.eye(3))
+    fall = endless_fall(network, data, loss, np.zeros((3, 5), dtype=bool))
+
+    def least(u):  # of the two classes on their ray, the third gone
+        return float(np.logaddexp(0, -2 * u) + np.logaddexp(0, u) + np.logaddexp(0, -3 * u))
+
+    best = minimize_scalar(least, bracket=(0.0, 1.0), tol=1e-14)
+    assert fall.loss_at_infinity == pytest.approx(best.fun / 5, rel=1e-10)
+    assert fall.samples.tolist() == [0, 1, 2, 3, 4]
+    rng = np.random.default_rng(0)
+    for scale in (0.1, 1.0, 10.0):
+        outputs = data.X @ (scale * rng.standard_normal((2, 3)))
+        assert loss.total(outputs, data.y) > fall.loss_at_infinity
+
+
+def test_a_run_of_several_classes_whose_loss_levels_off_says_so():
+    """Standardised iris went on to a vanishing gradient for 8,000 steps, with 1e-9 of its loss left to fall by."""
+    data, loss = three_classes(), reluflow.SoftmaxLoss()
+    network = reluflow.balanced_initialization(data, width=12, scale=0.1, rng=np.random.default_rng(3))
+    problem = reluflow.TrainingProblem(data, loss, network)
+    run = reluflow.train(problem, reluflow.CollocationFlow(), until=end_of_training(problem))
+    assert run.outcome.code == "levelled-off"
+    limit = reluflow.certified_limit(run)
+    assert not limit.is_proof
+    floor = limit.certificate.residuals["loss_at_infinity"]
+    assert 0.0 < run.loss - floor <= 1e-6 * run.loss
+    assert "or less" in limit.reason
+    later = reluflow.train(problem, reluflow.CollocationFlow(), until=10.0 * run.time)
+    assert floor < later.loss < run.loss
+
+
 def test_regression_and_separable_data_have_no_such_end():
     data = reluflow.load("three-points")
     network = reluflow.balanced_initialization(data, width=5, scale=1e-2, rng=np.random.default_rng(0))

@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.certificates.best_neuron import Gains, NeuronOracle
-from reluflow.certificates.stationarity import Escape
+from reluflow.certificates.stationarity import Escape, kinks_of
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
@@ -84,7 +84,7 @@ class OutputPoint:
         strengths = [np.linalg.norm(part, axis=1) for part in (forces, at_zero)]
         scale = float(max(strengths[0] @ lengths, strengths[1] @ lengths))
         products = network.pre_activations(X)
-        kinks = np.abs(products) <= kink_rtol * sizes[:, None] * lengths
+        kinks = kinks_of(network, dataset, kink_rtol)
         slopes = np.where(products > 0.0, 1.0, leak)
         pulls = network.v @ forces.T  # <f_k, v_j>, (num_neurons, n)
         moves_w = (slopes * ~kinks * pulls) @ X

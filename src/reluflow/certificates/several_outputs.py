@@ -16,6 +16,7 @@ import numpy as np
 
 from reluflow.arrays import IndexArray
 from reluflow.certificates.certificate import Certificate, Kind
+from reluflow.certificates.endless_fall import EndlessFall, UndecidedError, endless_fall
 from reluflow.certificates.even_columns import even_columns
 from reluflow.certificates.hidden_forces import unanswered_share
 from reluflow.certificates.output_point import NeuronMove, OutputPoint
@@ -27,6 +28,7 @@ from reluflow.network.network import Network, row_norms
 
 _ON_BOUNDARY = 1e-9  # a neuron that slides along a boundary is off it by rounding, to either side
 _MOST_TRIALS = 40
+_OPEN_FALL = "Whether the loss has a minimum in these patterns or decreases without end is open."
 
 
 class Tolerances(NamedTuple):
@@ -146,6 +148,25 @@ def _partial_direction(
     )
 
 
+def _fall(point: OutputPoint) -> EndlessFall | None:
+    """What the loss cannot fall below in these patterns, where that is no minimum; None where that is not known."""
+    if point.moves_bias:
+        return None
+    try:
+        return endless_fall(point.network, point.dataset, point.loss, point.kinks)
+    except UndecidedError:
+        return None
+
+
+def _endless(fall: EndlessFall, value: float, num_samples: int) -> str:
+    """What such a fall says of a network of several outputs."""
+    return (
+        f"No network in these activation patterns has a loss of {fall.loss_at_infinity:.9g}, which is "
+        f"{value - fall.loss_at_infinity:.3g} below, or less: beyond it {fall.samples.size} of {num_samples} samples "
+        "would be fitted ever better. Whether this one comes near it without end is open."
+    )
+
+
 def _certify_point(point: OutputPoint, margin: float, tolerances: Tolerances) -> Certificate:
     rtol, zero_rtol = tolerances.rtol, tolerances.zero_rtol
     network, dataset, loss = point.network, point.dataset, point.loss
@@ -180,14 +201,17 @@ def _certify_point(point: OutputPoint, margin: float, tolerances: Tolerances) ->
         unanswered_share(dataset, point.forces[:, c], point.label_forces[:, c], network.leak)
         for c in range(network.num_outputs)
     )
+    fall = _fall(point) if loss.fades else None
+    if fall is not None:
+        residuals["loss_at_infinity"] = fall.loss_at_infinity
+        open_points.append(_endless(fall, value, dataset.n))
     if upper <= rtol * scale and unanswered**2 <= rtol:
-        return verdict(
-            Kind.GLOBAL_MINIMUM,
-            f"No neuron gains more than {residuals['new_neuron_gain']:.3g} of the total force at any output, so no "
-            f"network of any width{with_bias} has a smaller loss.",
-        )
-    if loss.fades:
-        open_points.append("Whether the loss has a minimum in these patterns or decreases without end is open.")
+        gain = f"No neuron gains more than {residuals['new_neuron_gain']:.3g} of the total force at any output"
+        if fall is not None:
+            return verdict(Kind.STATIONARY, f"The point is stationary to {point.residual:.3g}.", f"{gain}.")
+        return verdict(Kind.GLOBAL_MINIMUM, f"{gain}, so no network of any width{with_bias} has a smaller loss.")
+    if loss.fades and fall is None:
+        open_points.append(_OPEN_FALL)
     sizes = np.sqrt(network.squared_output_weights() + np.sum(network.w**2, axis=1))
     moves: list[NeuronMove] = []
     worst = 0.0
@@ -227,5 +251,10 @@ def _certify_point(point: OutputPoint, margin: float, tolerances: Tolerances) ->
             "step did: whether this is a local minimum takes second derivatives, which were not computed."
         )
         return verdict(Kind.STATIONARY, f"The point is stationary to {point.residual:.3g}.", *reasons, escape=wider)
+    if fall is not None:
+        words = f"No neuron gains more than {worst:.3g} of the total force in any direction."
+        return verdict(
+            Kind.STATIONARY, f"The point is stationary to {point.residual:.3g}.", words, *reasons, escape=wider
+        )
     words = f"No neuron gains more than {worst:.3g} of the total force in any direction, and the loss is convex."
     return verdict(Kind.LOCAL_MINIMUM, words, *reasons, escape=wider)

@@ -75,6 +75,17 @@ class Escape:
     actual_decrease: float
 
 
+def kinks_of(network: Network, dataset: Dataset, kink_rtol: float) -> BoolArray:
+    """Which <w_j, x_k> count as zero, shape (num_neurons, n).
+
+    >>> kinks_of(Network([[1.0, 0.0]], [1.0]), Dataset([[0.0, 1.0], [1.0, 0.0]], [1.0, 2.0]), 1e-9).tolist()
+    [[True, False]]
+    """
+    lengths = np.linalg.norm(dataset.X, axis=1)
+    sizes = kink_rtol * row_norms(network.w)[:, None] * lengths
+    return np.asarray(np.abs(network.pre_activations(dataset.X)) <= sizes)
+
+
 def stationarity(network: Network, dataset: Dataset, loss: AbstractLoss, *, kink_rtol: float = 1e-9) -> Stationarity:
     """Distance of zero to the subdifferential, neuron by neuron, slopes at kinks chosen to make it smallest.
 
@@ -88,7 +99,7 @@ def stationarity(network: Network, dataset: Dataset, loss: AbstractLoss, *, kink
     products = network.pre_activations(X)
     lengths = np.linalg.norm(X, axis=1)
     sizes = row_norms(network.w)
-    kinks = np.abs(products) <= kink_rtol * sizes[:, None] * lengths
+    kinks = kinks_of(network, dataset, kink_rtol)
     pulls = (np.where(products > 0.0, 1.0, leak) * ~kinks * forces) @ X
     columns = forces[:, None] * X
     tolerance = ROUNDING * float(np.abs(forces) @ lengths)

@@ -79,4 +79,5 @@ def _by_output(outputs: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, Float
             f"`outputs` must hold at least 2 numbers for each sample, shape (n, K), with one class each in `labels`, "
             f"got shapes {h.shape} and {y.shape}."
         )
-    return np.moveaxis(h, -1, 0), y
+    by_output = h.transpose(h.ndim - 1, *range(h.ndim - 1))
+    return np.ascontiguousarray(by_output), y  # in one piece, formulas take half the time

@@ -42,6 +42,43 @@ def test_the_clock_sees_all_time_that_passes_on_a_bent_way():
         np.testing.assert_allclose(found, exact, rtol=1e-13, atol=1e-11)
 
 
+def test_a_weighted_rule_integrates_a_weight_and_its_modes_give_it_back():
+    weights = np.exp(RULE.nodes)
+    rule = RULE.weighted(weights)
+    moments = RULE.nodes**2
+    np.testing.assert_allclose(rule.integration @ moments, RULE.integration @ (weights * moments), rtol=1e-12)
+    back = np.real(rule.from_modes * rule.eigenvalues @ rule.to_modes)
+    np.testing.assert_allclose(back, rule.integration, atol=1e-13)
+
+
+def test_newton_follows_a_kernel_that_grows_along_the_step():
+    """A classifier at late times contracted by 0.43 only, whatever matrix was made: its neurons grew in the step."""
+    growth, stiffness = np.exp(1.5 * RULE.nodes), 1e4
+    residual = np.ones((len(RULE.nodes), 1))
+    rows, only, label = np.array([[stiffness]]), np.array([0]), np.ones(1)
+    exact = np.linalg.solve(np.eye(len(growth)) + RULE.integration * growth * stiffness, residual)
+    found = ForceNewton(RULE.weighted(growth), rows, only, None, label, 1.0).solve(residual)
+    np.testing.assert_allclose(found, exact, rtol=1e-9)
+    without = ForceNewton(RULE, rows, only, None, label, 1.0).solve(residual)
+    assert not np.allclose(without, exact, rtol=0.3)
+
+
+def test_what_lasts_of_a_misfit_is_what_the_neurons_leave_of_it():
+    """Both forms of Newton's matrix: (I + H mu J)^-1 of a misfit, mu the real eigenvalue of the rule."""
+    rng = np.random.default_rng(0)
+    n = 12
+    root = rng.standard_normal((n, 3))
+    kernel, labels, shares = 1e5 * root @ root.T, rng.choice([-1.0, 1.0], n), rng.dirichlet(np.ones(n))
+    missed = rng.standard_normal((4, n))
+    slope = np.diag(shares) - np.outer(shares * labels, labels * shares)
+    exact = np.linalg.solve(np.eye(n) + 0.7 * RULE.eigenvalues[0].real * slope @ kernel, missed.T).T
+    full = ForceNewton(RULE, shares[:, None] * kernel, np.arange(n), shares * labels, labels, 0.7)
+    np.testing.assert_allclose(full.damped(missed), exact, atol=1e-8)
+    values, vectors = np.linalg.eigh(kernel)
+    few = FewModes(RULE, vectors[:, -3:], values[-3:], shares, shares * labels, labels, 0.7)
+    np.testing.assert_allclose(few.damped(missed), exact, atol=1e-8)
+
+
 def test_newton_matrices_agree_where_all_modes_are_kept():
     rng = np.random.default_rng(0)
     n = 12
@@ -116,7 +153,7 @@ def test_forces_that_are_none_are_given_up(state, height):
     """Relative forces are shares. Newton's method once came to 1e11, and neurons zigzagged under them for minutes."""
     signs = (-1.0) ** np.arange(len(RULE.nodes))[:, None]
     wild = height * signs * np.random.default_rng(1).standard_normal((len(RULE.nodes), 30))
-    found = state.force_step.solve(state.neurons, state.outputs, wild, 10.0, 1e-5)
+    found = state.force_step.solve(state.neurons, state.outputs, wild, 10.0, 1e-5, clock_tolerance=1e-5)
     assert found.status is StepStatus.TOO_LONG
     assert not found.misfit < np.inf
     assert np.max(found.paths.num_events) <= 101 * 31
@@ -127,7 +164,7 @@ def test_a_correction_that_makes_forces_none_is_not_followed(state, monkeypatch)
     wild = SimpleNamespace(solve=lambda residual: 1e9 * residual)
     monkeypatch.setattr(state.force_step, "_prepare", lambda *_, **__: wild)
     guess = np.tile(state.forces, (len(RULE.nodes), 1))
-    found = state.force_step.solve(state.neurons, state.outputs, guess, state.step, 1e-9)
+    found = state.force_step.solve(state.neurons, state.outputs, guess, state.step, 1e-9, clock_tolerance=1e-9)
     assert found.status is StepStatus.TOO_LONG
     assert found.misfit == np.inf
     assert state.force_step.iterations == 1

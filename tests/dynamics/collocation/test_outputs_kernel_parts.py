@@ -25,6 +25,22 @@ def test_rows_are_products_of_the_factors_with_slides(moves_outputs, bias_rate, 
     np.testing.assert_allclose(kernel.rows(every).diagonal(), kernel.diagonal(), atol=1e-12)
 
 
+@pytest.mark.parametrize("moves_outputs", [True, False])
+def test_neurons_of_one_pattern_take_the_columns_of_their_pattern(moves_outputs, rng):
+    """Twenty neurons in three patterns, one of which slides, move the outputs as d K weights of each do."""
+    X = rng.standard_normal((9, 2))
+    walls = Walls.of(X)
+    one, two = rng.standard_normal((2, 2))
+    directions = np.repeat([one, two, -one], [9, 10, 1], axis=0)
+    directions[9:19] -= np.outer(directions[9:19] @ walls.normals[4], walls.normals[4])
+    z = np.hstack([rng.uniform(0.5, 2.0, (20, 1)) * directions, rng.standard_normal((20, 3))])
+    options = {"heights": z[:, :2] @ walls.normals.T, "moves_outputs": moves_outputs, "bias_rate": 0.1}
+    kernel = OutputsKernel(z, rng.uniform(0.5, 2.0, 20), walls, 0.1, X, **options)
+    assert kernel.num_factors == 2 * 6 + (5 if moves_outputs else 2) + 3
+    every = np.arange(27)
+    np.testing.assert_allclose(kernel.rows(every), kernel.factors(every) @ kernel.factors(every).T, atol=1e-12)
+
+
 def test_rows_take_little_memory_beside_themselves(rng):
     """A run on 30,912 images in five classes asked for 45 GiB in its third step, and ended with a MemoryError."""
     X, z = rng.standard_normal((300, 40)), rng.standard_normal((60, 43))

@@ -10,7 +10,7 @@ from reluflow.after_run import Stage
 from reluflow.certificates.endless_fall import UndecidedError, endless_fall
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.limits.certified_limit import LimitIdentified
-from reluflow.certificates.stationarity import stationarity
+from reluflow.certificates.stationarity import kinks_of
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import (
@@ -26,6 +26,7 @@ from reluflow.dynamics.trajectory import Outcome
 
 _WORTH_ASKING = 10.0  # times what may be left of the fall, by the gradient alone
 _TELLS_APART = 1e4  # margin at which pairs that lead by 1e-3 of it have no force; before, they hide the limit
+_AT_KINK = 1e-7  # of |w| |x|: a pre-activation so small counts as 0
 _ASK_AGAIN = 0.3  # when less than this share of what was left then is left
 
 
@@ -55,7 +56,7 @@ def end_of_training(problem: TrainingProblem) -> AbstractStoppingRule:
     if not problem.has_single_output:
         if problem.moves_output_bias:
             return default_rule(problem)
-        return FirstOf((LimitIdentified(), DirectionConverged(margin=_TELLS_APART), Stationary()))
+        return FirstOf((LimitIdentified(), DirectionConverged(margin=_TELLS_APART), LevelledOff(), Stationary()))
     return FirstOf((LimitIdentified(), LevelledOff(), Stationary()))
 
 
@@ -112,8 +113,10 @@ class _Levelling:
 
     def _found(self, run: AbstractRun) -> Outcome | None:
         loss, dataset = run.problem.loss, run.problem.dataset
+        if not loss.fades or run.problem.moves_output_bias:
+            return None
         outputs = run.outputs()
-        if not loss.fades or np.all(outputs[is_acted_on(outputs)] * dataset.y[is_acted_on(outputs)] > 0.0):
+        if np.all(loss.margins(outputs, dataset.y)[is_acted_on(outputs)] > 0.0):
             return None
         now = run.loss()
         left = float(np.exp(min(2.0 * run.gradient().log_norm + run.log_time, 0.0)))  # of a fall like 1/t
@@ -122,7 +125,7 @@ class _Levelling:
         self.next_left = _ASK_AGAIN * left
         network = run.network()
         try:
-            fall = endless_fall(network, dataset, loss, stationarity(network, dataset, loss, kink_rtol=1e-7).kinks)
+            fall = endless_fall(network, dataset, loss, kinks_of(network, dataset, _AT_KINK))
         except UndecidedError:
             return None
         is_level = fall is not None and now - fall.loss_at_infinity <= self._rtol * now

@@ -4,7 +4,8 @@ To be read in this order; each file knows those above it only. Kernels are machi
 
 - `tuning`: the tuned constants of all files below, with what each does.
 - `radau`: the nodes of a step and polynomials on them.
-- `relative_forces`: the forces of the samples relative to their total, and how they change with the outputs.
+- `class_forces_kernels`, `relative_forces`: the forces of the samples relative to their total, and how they change
+  with the outputs.
 - `spanned_problem`: the problem in coordinates of the space its samples span.
 - `curvatures`: how forces answer to outputs, as numbers or as blocks.
 - `vector_kernels`, `sliding_kernels`, `lone_neurons`: vectors, and polynomials of every output; the walls a neuron

@@ -226,6 +226,14 @@ class CarriedNeurons:
         self.outputs[which] = found
         return found
 
+    def sizes(self) -> FloatArray:
+        """What tangent kernels grow like: squared sizes of all that are carried, at the points, shape (P,).
+
+        Of output weights alone where these do not move: then the kernel knows no others.
+        """
+        places = self.paths.places if self.samples.moves_outputs else self.paths.places[:, :, self.samples.X.shape[1] :]
+        return np.asarray(self.kept * (self.mass @ np.einsum("jpi,jpi->jp", places, places)))
+
     def _way(self, places: FloatArray, starts: FloatArray) -> float:
         """Largest sum over the neurons of mass |a| times how far w has come: an error of the way is one of outputs."""
         moves = places[:, :, :-1] - starts[:, None]

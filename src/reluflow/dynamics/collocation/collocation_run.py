@@ -219,7 +219,8 @@ class CollocationRun(AbstractRun):
         if guess is None:
             guess = state.forces_ahead(attempt.length * RULE.nodes)
         given = (state.neurons, state.outputs, guess, attempt.length, attempt.tolerance)
-        return state.force_step.solve(*given, bias=state.bias, bias_rate=float(np.exp(-2.0 * state.log_rescaling)))
+        bias_rate = float(np.exp(-2.0 * state.log_rescaling))
+        return state.force_step.solve(*given, clock_tolerance=self._allowed, bias=state.bias, bias_rate=bias_rate)
 
     def _come_to_contact(self, attempt: StepAttempt, found: Solution, contact: float) -> None:
         """End the step where a neuron meets a sample that none acted on; or, there, count that sample from here on."""

@@ -86,9 +86,19 @@ class FewModes:
     def solve(self, residual: FloatArray) -> FloatArray:
         """The correction of the forces at the nodes, shape (q, n)."""
         change = _by_modes(self.rule, self._factors, residual @ self._modes, self.length) @ self._answer.T
-        if self._forces is not None:
-            change -= np.outer(change @ self._labels, self._forces)
-        return np.asarray(residual - change)
+        return np.asarray(residual - self._of_shares(change))
+
+    def damped(self, residual: FloatArray) -> FloatArray:
+        """What is left of a residual of the forces, shape (P, n), that lasts as long as the step."""
+        mu = self.length * self.rule.eigenvalues[0].real
+        change = mu * self._factors[0].solve((residual @ self._modes).T).T @ self._answer.T
+        return np.asarray(residual - self._of_shares(change))
+
+    def _of_shares(self, change: FloatArray) -> FloatArray:
+        """Changes of forces that are relative to their sum, where they are."""
+        if self._forces is None:
+            return change
+        return np.asarray(change - np.outer(change @ self._labels, self._forces))
 
 
 class ForceNewton:
@@ -136,10 +146,21 @@ class ForceNewton:
 
     def solve(self, residual: FloatArray) -> FloatArray:
         """The correction of the forces at the nodes, shape (q, n)."""
-        correction = residual.copy()
-        if len(self.active):
-            change = _by_modes(self.rule, self.factors, residual @ self.rows.T, self.length)
-            correction[:, self.active] -= change
-            if self.forces is not None:
-                correction += np.outer(change @ self.labels[self.active], self.forces)
-        return correction
+        if not len(self.active):
+            return residual.copy()
+        return self._less(residual, _by_modes(self.rule, self.factors, residual @ self.rows.T, self.length))
+
+    def damped(self, residual: FloatArray) -> FloatArray:
+        """What is left of a residual of the forces, shape (P, n), that lasts as long as the step."""
+        if not len(self.active):
+            return residual.copy()
+        mu = self.length * self.rule.eigenvalues[0].real
+        return self._less(residual, mu * self.factors[0].solve((residual @ self.rows.T).T).T)
+
+    def _less(self, residual: FloatArray, change: FloatArray) -> FloatArray:
+        """A residual without a change of the active forces."""
+        left = residual.copy()
+        left[:, self.active] -= change
+        if self.forces is not None:
+            left += np.outer(change @ self.labels[self.active], self.forces)
+        return left

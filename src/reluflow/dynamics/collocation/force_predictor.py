@@ -47,10 +47,9 @@ class ForcePredictor:
 
     def guess(self, time: float, length: float) -> FloatArray | None:
         """Forces at the nodes of a step that starts at a time, shape (q, n); None where there is nothing to go by."""
-        if self._foreseen is not None:
-            coefficients, start, covered = self._foreseen
-            if time + length <= start + covered * (1.0 + 1e-6):
-                return self._rule.values(coefficients, (time - start + self._rule.nodes * length) / covered)
+        foreseen = self._as_foreseen(time, length)
+        if foreseen is not None:
+            return foreseen
         if self._values is None:
             return None
         return self._continued(self._degree, time, length)
@@ -60,9 +59,21 @@ class ForcePredictor:
         if self._values is not None:
             misses = [np.max(np.abs(self._continued(p, time, length) - at_nodes)) for p in range(len(self._fits))]
             self._degree = int(np.argmin(misses))
+            foreseen = self._as_foreseen(time, length)
+            if foreseen is not None and np.max(np.abs(foreseen - at_nodes)) > misses[self._degree]:
+                self._foreseen = None
         if self._values is None or not is_cut or length >= SHORT_STEP * self._length:
             self._values = np.vstack([forces, at_nodes])
             self._start, self._length = time, length
+
+    def _as_foreseen(self, time: float, length: float) -> FloatArray | None:
+        """What a step that was not exact enough says of the nodes of one within it; None where there is none."""
+        if self._foreseen is None:
+            return None
+        coefficients, start, covered = self._foreseen
+        if time + length > start + covered * (1.0 + 1e-6):
+            return None
+        return self._rule.values(coefficients, (time - start + self._rule.nodes * length) / covered)
 
     def _continued(self, degree: int, time: float, length: float) -> FloatArray:
         assert self._values is not None

@@ -20,6 +20,7 @@ from reluflow.dynamics.collocation.relative_forces import RelativeForces
 from reluflow.dynamics.collocation.sample_forces import SampleForces
 from reluflow.dynamics.collocation.tangent_kernel import TangentKernel
 from reluflow.dynamics.collocation.tuning import (
+    DAMPED_FROM,
     DOUBLE_PRECISION_STIFFNESS,
     EARLIEST_KINK,
     EVENT_CAPACITY,
@@ -37,9 +38,11 @@ from reluflow.dynamics.collocation.tuning import (
     SLOW_CONTRACTION,
     STALE_LENGTH,
     START_MISFIT_SHARE,
+    STIFF,
     STUCK_CONTRACTION,
     STUCK_FROM,
     WEAK_MODE,
+    WORTH_A_MATRIX,
 )
 from reluflow.threads import ThreadTeam
 
@@ -83,8 +86,9 @@ class ForceStep:
     """
 
     def __init__(self, samples: SampleForces) -> None:
-        self.samples, self.tolerance = samples, 0.0
+        self.samples, self.tolerance, self.clock_tolerance = samples, 0.0, 0.0
         self.iterations = 0
+        self.num_matrices = 0
         self._event_capacity, self._team = EVENT_CAPACITY, ThreadTeam()
         self._gram = samples.gram() if samples.has_one_force_each else np.zeros((0, 0))
         is_large = len(samples.X) > MODES_FROM_SAMPLES
@@ -105,16 +109,17 @@ class ForceStep:
         length: float,
         tolerance: float,
         *,
+        clock_tolerance: float,
         bias: FloatArray | None = None,
         bias_rate: float = 1.0,
     ) -> Solution:
         """Move the neurons for a rescaled time `length`, from the outputs now and a guess of the forces at the nodes.
 
-        `tolerance` is the allowed misfit of the forces, relative to the largest one.
+        `tolerance` is the allowed misfit of the forces, relative to the largest one; `clock_tolerance` that of ln R.
         Neurons that hardly bend the outputs are left out of the iteration and carried once it has converged. Forces are
         told by how they differ from those now: where they cancel in long steps, every digit of the difference counts.
         """
-        samples, self.tolerance = self.samples, tolerance
+        samples, self.tolerance, self.clock_tolerance = self.samples, tolerance, clock_tolerance
         now = samples.relative(outputs[None])
         answer = float(np.max(now.curvatures, initial=0.0)) or np.inf
         output_error = tolerance * samples.largest(now.forces) / answer
@@ -128,6 +133,7 @@ class ForceStep:
         base = now.forces[0]
         changes, last, misfit, guess_gap = guess - base, np.inf, np.inf, np.inf
         stale = Staleness(carried, now, length, NOT_CARRIED_SHARE * NEWTON_SHARE * self.tolerance)
+        num_matrices = self.num_matrices
         for number in range(MOST_ITERATIONS):
             coefficients = RULE.to_powers @ changes
             carried.face(base * length, coefficients * length)
@@ -146,7 +152,7 @@ class ForceStep:
                 carried.carry(carried.waiting)
             if gap <= GIVE_UP_FROM * self.tolerance:
                 log_rates = np.append(now.log_rates, given_back.log_rates)
-                misfit = self._misfit(carried.outputs_between(), base, coefficients, size, log_rates)
+                misfit = self._misfit(carried, given_back, length, base, coefficients, size, log_rates)
             stop = float(np.min(carried.paths.stops, initial=1.0))
             guess_gap = gap if number == 0 else guess_gap
             found = Solution(
@@ -170,7 +176,7 @@ class ForceStep:
             is_stuck = not np.isfinite(gap) or (number >= STUCK_FROM and gap > STUCK_CONTRACTION * last)
             if is_hopeless or is_stuck:
                 return found._replace(status=StepStatus.TOO_LONG, curvatures=self._curvatures(carried))
-            is_slow = number >= 1 and gap > SLOW_CONTRACTION * last
+            is_slow = number >= 1 and self._is_slow(gap, last, is_of_this_step=self.num_matrices > num_matrices)
             self._newton = self._prepare(carried, given_back, length, is_slow=is_slow)
             last = gap
             changes = changes + self._newton.solve(residual)
@@ -199,18 +205,42 @@ class ForceStep:
         )
         return float(np.min(paths.event_taus[heavy], initial=np.inf))
 
+    def _is_slow(self, gap: float, last: float, *, is_of_this_step: bool) -> bool:
+        """Whether a new matrix would help an iteration that came from one gap to another."""
+        if gap > SLOW_CONTRACTION * last:
+            return True
+        left, gained = np.log(gap / (NEWTON_SHARE * self.tolerance)), np.log(last / gap)
+        return bool(not is_of_this_step and left > WORTH_A_MATRIX * gained)
+
     def _misfit(
-        self, outputs: FloatArray, base: FloatArray, coefficients: FloatArray, size: float, log_rates: FloatArray
+        self,
+        carried: CarriedNeurons,
+        given_back: RelativeForces,
+        length: float,
+        base: FloatArray,
+        coefficients: FloatArray,
+        size: float,
+        log_rates: FloatArray,
     ) -> float:
         """How far the interpolants are from the forces between the nodes and at the start, relative to the largest.
 
+        In a stiff step the forces answer to what they miss: true ones, which the neurons would bend at once, are nearer
+        to the interpolants than those given back. Newton's matrix tells how near.
+
         And how far ln R is from its own, relative to its fall: where one sample counts its share is 1 whatever R does.
+        That bends the clock alone, which needs no more digits where forces cancel.
         """
-        between = self.samples.relative(outputs, with_curvatures=False)
-        misfit = self.samples.largest(between.forces - base - RULE.values(coefficients, CHECKS)) / size
+        between = self.samples.relative(carried.outputs_between(), with_curvatures=False)
+        missed = between.forces - base - RULE.values(coefficients, CHECKS)
+        misfits = np.vstack([missed, START_MISFIT_SHARE * coefficients[:1]])
+        misfit, newton = self.samples.largest(misfits) / size, self._newton
+        is_stiff = newton is not None and newton.stiffness * length > STIFF * newton.length
+        if is_stiff and misfit > DAMPED_FROM * self.tolerance:
+            newton = self._newton = self._prepare(carried, given_back, length, is_slow=False)
+            misfit = min(misfit, self.samples.largest(newton.damped(misfits)) / size)
         fall = float(np.max(np.abs(log_rates - log_rates[0])))
         clock_misfit = float(np.max(np.abs(between.log_rates - _CLOCK_AT_CHECKS @ log_rates))) / (1.0 + fall)
-        return max(misfit, clock_misfit, START_MISFIT_SHARE * self.samples.largest(coefficients[:1]) / size)
+        return max(misfit, clock_misfit * self.tolerance / self.clock_tolerance)
 
     def _prepare(
         self,
@@ -223,6 +253,11 @@ class ForceStep:
         """Newton's matrix for this step: the old one if it is near, a new one at mid-step where that was slow."""
         if self._newton is not None and abs(np.log(self._newton.length / length)) <= STALE_LENGTH and not is_slow:
             return self._newton
+        self.num_matrices += 1
+        return self._made(carried, given_back, length)
+
+    def _made(self, carried: CarriedNeurons, given_back: RelativeForces, length: float) -> ForceNewton | FewModes:
+        """A new matrix at mid-step."""
         samples, curvatures = self.samples, self._curvatures(carried)
         middles, mass = carried.paths.places[:, _MIDDLE], carried.mass * carried.kept[_MIDDLE]
         is_stiff = self._newton is not None and self._newton.stiffness > DOUBLE_PRECISION_STIFFNESS
@@ -241,6 +276,9 @@ class ForceStep:
                 moves_outputs=samples.moves_outputs,
                 bias_rate=carried.bias_rate if samples.moves_bias else 0.0,
             )
+        sizes = carried.sizes()
+        has_grown = sizes[_MIDDLE] > 0.0  # kernels grow as neurons do on the way
+        rule = RULE.weighted(sizes[IS_NODE] / sizes[_MIDDLE]) if has_grown else RULE
         forces = given_back.forces[_MIDDLE_NODE] if samples.fades else None
         if curvatures.ndim == 1:
             active = stiff_samples(length * curvatures * kernel.diagonal())
@@ -251,7 +289,7 @@ class ForceStep:
         if has_few_weights and kernel.num_factors < FEW_WEIGHTS * len(active):
             modes = np.zeros((len(samples.rate_signs), kernel.num_factors))
             modes[active] = kernel.factors(active)
-            return FewModes(RULE, modes, np.ones(kernel.num_factors), curvatures, forces, samples.rate_signs, length)
+            return FewModes(rule, modes, np.ones(kernel.num_factors), curvatures, forces, samples.rate_signs, length)
         self._untried = max(0, self._untried - 1)
         if len(active) > MODES_FROM_SAMPLES and not self._untried:
             if isinstance(kernel, OutputsKernel):
@@ -259,14 +297,14 @@ class ForceStep:
             else:
                 found = self._largest_modes(kernel, active, np.sqrt(curvatures[active]), WEAK_MODE / length)
             if found is not None:
-                return FewModes(RULE, *found, curvatures, forces, samples.rate_signs, length)
+                return FewModes(rule, *found, curvatures, forces, samples.rate_signs, length)
             self._untried = MATRICES_UNTIL_MODES
         rows = kernel.rows(active)
         if curvatures.ndim == 1:
             rows *= curvatures[active, None]
         else:
             rows = curved(curvatures[active[:: samples.num_outputs] // samples.num_outputs], rows)
-        return ForceNewton(RULE, rows, active, forces, samples.rate_signs, length)
+        return ForceNewton(rule, rows, active, forces, samples.rate_signs, length)
 
     def _largest_modes_of_outputs(
         self, kernel: OutputsKernel, curvatures: FloatArray, smallest: float

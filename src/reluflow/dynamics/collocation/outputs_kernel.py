@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IntArray
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.collocation.tuning import DEPENDENT_SINGULAR_VALUE
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import Walls
+
+_BLOCK_NUMBERS = 2**20  # of what neurons feel of columns of forces, in one block: 8 MiB
 
 
 class OutputsKernel:
@@ -49,37 +51,77 @@ class OutputsKernel:
     ) -> None:
         w, v = z[:, : X.shape[1]], z[:, X.shape[1] :]
         is_on = np.abs(heights) <= ROUNDING * np.linalg.norm(z, axis=1)[:, None]
-        slopes = walls.slopes(np.where(is_on, 0, np.sign(heights)).astype(np.int8), leak)
-        self._slopes = slopes * np.sqrt(mass)[:, None]  # (m, n)
+        sides = np.where(is_on, 0, np.sign(heights)).astype(np.int8)
+        slopes = walls.slopes(sides, leak)
+        self._pattern_slopes, self._slopes = slopes, slopes * np.sqrt(mass)[:, None]  # (m, n)
         self._inner = self._slopes * (w @ X.T) if moves_outputs else np.zeros((0, len(X)))
-        self._X, self._v, self._bias_rate = X, v, bias_rate
+        self._X, self._w, self._v, self._mass, self._bias_rate = X, w, v, mass, bias_rate
+        self._moves_outputs = moves_outputs
+        self._crowds, self._others = self._by_pattern(sides)
         self._bases = {j: _span(walls.normals[is_on[j]]) for j in np.flatnonzero(np.any(is_on, axis=1)).tolist()}
+
+    def _by_pattern(self, sides: SignArray) -> tuple[list[IntArray], IntArray]:
+        """Neurons of one activation pattern that have more weights than d K together; and all others."""
+        (_, d), num_outputs = self._X.shape, self._v.shape[1]
+        named: dict[bytes, list[int]] = {}
+        for j, side in enumerate(sides):
+            named.setdefault(side.tobytes(), []).append(j)
+        crowds, alone = [], list[int]()
+        for members in named.values():
+            if len(members) * (d + self._moves_outputs * num_outputs) > d * num_outputs:
+                crowds.append(np.array(members))
+            else:
+                alone += members
+        return crowds, np.array(alone, dtype=np.intp)
 
     @property
     def num_factors(self) -> int:
         """Columns of F."""
-        num_neurons, num_outputs = self._v.shape
-        num_moved = len(self._inner) * num_outputs + (num_outputs if self._bias_rate > 0.0 else 0)
-        return int(num_neurons * self._X.shape[1] + num_moved)
+        d, num_outputs = self._X.shape[1], self._v.shape[1]
+        num_alone = len(self._others) * (d + self._moves_outputs * num_outputs)
+        return int(len(self._crowds) * d * num_outputs + num_alone + (num_outputs if self._bias_rate > 0.0 else 0))
 
     def factors(self, forces: IntArray) -> FloatArray:
-        """F with K = F F^T for some of the forces (n K,), shape (len(forces), num_factors)."""
+        """F with K = F F^T for some of the forces (n K,), shape (len(forces), num_factors).
+
+        A column for every weight of a neuron. Many neurons of one pattern move the outputs as d K weights do.
+        """
         num_outputs, d = self._v.shape[1], self._X.shape[1]
         samples, outputs = np.divmod(forces, num_outputs)
         X, found = self._X[samples], np.zeros((len(forces), self.num_factors))
-        for j, v in enumerate(self._v):
-            part = (self._slopes[j, samples] * v[outputs])[:, None] * X
+        rows, column = np.arange(len(forces)), 0
+        for which in self._crowds:
+            root = self._root_of(which).reshape(num_outputs, d, -1)
+            felt = self._pattern_slopes[which[0], samples][:, None] * X
+            for c in range(num_outputs):
+                of_output = outputs == c
+                found[of_output, column : column + d * num_outputs] = felt[of_output] @ root[c]
+            column += d * num_outputs
+        for j in self._others:
+            part = (self._slopes[j, samples] * self._v[j, outputs])[:, None] * X
             if j in self._bases:
                 part -= (part @ self._bases[j].T) @ self._bases[j]
-            found[:, j * d : (j + 1) * d] = part
-        column = len(self._v) * d + outputs
-        rows = np.arange(len(forces))
-        for inner in self._inner:
-            found[rows, column] = inner[samples]
-            column = column + num_outputs
+            found[:, column : column + d] = part
+            column += d
+            if self._moves_outputs:
+                found[rows, column + outputs] = self._inner[j, samples]
+                column += num_outputs
         if self._bias_rate > 0.0:
-            found[rows, column] = np.sqrt(self._bias_rate)
+            found[rows, column + outputs] = np.sqrt(self._bias_rate)
         return found
+
+    def _root_of(self, which: IntArray) -> FloatArray:
+        """R with R R^T = sum_j mass_j (v_j v_j^T (x) P + 1 (x) w_j w_j^T), P along the walls of these neurons."""
+        (_, d), num_outputs = self._X.shape, self._v.shape[1]
+        scale = np.sqrt(self._mass[which])[:, None]
+        v, w, along = scale * self._v[which], scale * self._w[which], np.eye(d)
+        if which[0] in self._bases:
+            along -= self._bases[which[0]].T @ self._bases[which[0]]
+        blocks = (v.T @ v)[:, None, :, None] * along[None, :, None, :]
+        if self._moves_outputs:
+            blocks += np.eye(num_outputs)[:, None, :, None] * (w.T @ w)[None, :, None, :]
+        values, vectors = np.linalg.eigh(blocks.reshape(num_outputs * d, -1))
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
     def rows(self, forces: IntArray) -> FloatArray:
         """K for some of the forces and all, shape (len(forces), n K).
@@ -117,21 +159,33 @@ class OutputsKernel:
         return np.asarray((squares.T @ np.square(self._v) + inner).ravel())
 
     def times(self, forces: FloatArray) -> FloatArray:
-        """K times columns of forces, shape (n K, r)."""
-        (n, _), num_outputs = self._X.shape, self._v.shape[1]
+        """K times columns of forces, shape (n K, r): block by block of samples, for all neurons at once."""
+        (n, d), (num_neurons, num_outputs) = self._X.shape, self._v.shape
         columns = forces.reshape(n, num_outputs, -1)
         flat = columns.reshape(n, -1)
+        num_columns = columns.shape[2]
         found = np.asarray(self._inner.T @ (self._inner @ flat)).reshape(columns.shape)
         found += self._bias_rate * np.sum(columns, axis=0)
-        for j, (slope, v) in enumerate(zip(self._slopes, self._v, strict=True)):
-            pull = self._X.T @ (slope[:, None] * np.einsum("kcr,c->kr", columns, v))
-            if j in self._bases:
-                pull -= self._bases[j].T @ (self._bases[j] @ pull)
-            found += (slope[:, None] * (self._X @ pull))[:, None] * v[:, None]
+        size = max(1, _BLOCK_NUMBERS // max(1, num_neurons * num_columns))
+        blocks = [slice(first, first + size) for first in range(0, n, size)]
+        pulls = np.zeros((d, num_neurons * num_columns))
+        for part in blocks:
+            felt = np.matmul(self._v, columns[part])  # (k, m, r)
+            felt *= self._slopes.T[part, :, None]
+            pulls += self._X[part].T @ felt.reshape(len(felt), -1)
+        of_neurons = pulls.reshape(d, num_neurons, num_columns)
+        for j, basis in self._bases.items():
+            of_neurons[:, j] -= basis.T @ (basis @ of_neurons[:, j])
+        for part in blocks:
+            moved = (self._X[part] @ pulls).reshape(-1, num_neurons, num_columns)
+            moved *= self._slopes.T[part, :, None]
+            found[part] += np.matmul(self._v.T, moved)
         return np.asarray(found.reshape(forces.shape))
 
 
 def _span(normals: FloatArray) -> FloatArray:
-    """Orthonormal rows that span some normals."""
+    """Orthonormal rows that span some unit normals."""
+    if len(normals) == 1:
+        return normals
     basis, strengths, _ = np.linalg.svd(normals.T, full_matrices=False)
     return np.asarray(basis[:, strengths > DEPENDENT_SINGULAR_VALUE].T)

@@ -54,13 +54,28 @@ class RadauRule:
         to_powers: FloatArray = np.asarray(np.linalg.inv(vandermonde), dtype=np.float64)
         integrals = nodes[:, None] ** np.arange(1, q + 1) / np.arange(1, q + 1)
         integration = integrals @ to_powers
-        values, vectors = np.linalg.eig(integration)
-        inverse = np.linalg.inv(vectors)
-        kept = np.concatenate([np.flatnonzero(values.imag == 0.0), np.flatnonzero(values.imag > 0.0)])
-        factor = np.where(values[kept].imag == 0.0, 1.0, 2.0)
-        return cls(nodes, to_powers, integration, values[kept], inverse[kept], vectors[:, kept] * factor)
+        return cls(nodes, to_powers, integration, *_modes_of(integration))
+
+    def weighted(self, weights: FloatArray) -> RadauRule:
+        """The rule for the integral of a weight, given at the nodes, times a polynomial.
+
+        >>> rule = RadauRule.of_order(3)
+        >>> rule.weighted(2.0 * np.ones(3)).integration[-1].sum().round(12)
+        2.0
+        """
+        integration = self.integration * weights
+        return RadauRule(self.nodes, self.to_powers, integration, *_modes_of(integration))
 
     def values(self, coefficients: FloatArray, taus: FloatArray) -> FloatArray:
         """Polynomials with coefficients (q, n) at some places, shape (len(taus), n)."""
         table = np.asarray(taus)[:, None] ** np.arange(len(coefficients))
         return np.asarray(table @ coefficients)
+
+
+def _modes_of(integration: FloatArray) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
+    """`eigenvalues`, `to_modes` and `from_modes` of a matrix."""
+    values, vectors = np.linalg.eig(integration)
+    inverse = np.linalg.inv(vectors)
+    kept = np.concatenate([np.flatnonzero(values.imag == 0.0), np.flatnonzero(values.imag > 0.0)])
+    factor = np.where(values[kept].imag == 0.0, 1.0, 2.0)
+    return values[kept], inverse[kept], vectors[:, kept] * factor

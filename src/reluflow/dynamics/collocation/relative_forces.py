@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
+from reluflow.dynamics.collocation.class_forces_kernels import share_out
 from reluflow.dynamics.shared.flow_kernels import LARGEST_LOG_FORCE
 from reluflow.losses import AbstractLoss
 
@@ -83,19 +84,14 @@ def _of_classes(
 
     The force on the own class is the sum of the others, so that the forces on a sample cancel to rounding.
     """
-    num_points, _, num_outputs = outputs.shape
-    is_own = labels[:, None] == np.arange(num_outputs)  # (n, K)
+    num_points, n, num_outputs = outputs.shape
+    own = labels.astype(np.intp)
     logs = loss.log_force(outputs, labels)  # ln p of the other classes, ln (1 - p) of the own one
-    log_own = logs[:, np.arange(len(labels)), labels.astype(np.intp)]
-    in_rate = log_own if counted is None else np.where(counted, log_own, -np.inf)
-    top = np.max(in_rate, axis=1, keepdims=True)
-    total = np.sum(np.exp(in_rate - top), axis=1, keepdims=True)
-    shares = np.exp(np.minimum(logs - top[:, :, None], LARGEST_LOG_FORCE)) / total[:, :, None]
-    others = np.where(is_own, 0.0, shares)
-    forces = np.where(is_own, np.sum(others, axis=2, keepdims=True), -others)
-    log_rates = log_weight + top[:, 0] + np.log(total[:, 0])
+    shares, forces, log_rates = np.empty_like(logs), np.empty_like(logs), np.empty(num_points)
+    share_out(logs, own, np.ones(n, dtype=bool) if counted is None else counted, shares, forces, log_rates)
     curvatures = np.zeros((0, 0))
     if with_curvatures:
+        is_own = own[:, None] == np.arange(num_outputs)  # (n, K)
         p = np.where(is_own, -np.expm1(logs), np.exp(logs))
         from_others = -shares[..., :, None] * p[..., None, :]  # -p_c p_e of another class c
         rows = np.where(is_own[:, :, None], np.swapaxes(from_others, -2, -1), from_others)
@@ -103,4 +99,4 @@ def _of_classes(
         curvatures = np.where(np.eye(num_outputs, dtype=bool), on_diagonal[..., None], rows)
         if counted is not None:
             curvatures = np.where(counted[:, None, None], curvatures, 0.0)
-    return RelativeForces(forces.reshape(num_points, -1), curvatures, log_rates)
+    return RelativeForces(forces.reshape(num_points, -1), curvatures, log_weight + log_rates)

@@ -58,6 +58,9 @@ HOPELESS_MISFIT = 2.0  # a misfit beyond so many tolerances will not be mended b
 MOST_ITERATIONS = 12
 STUCK_FROM, STUCK_CONTRACTION = 3, 0.7  # from this iteration on, a contraction worse than this is given up
 SLOW_CONTRACTION = 0.25  # a contraction worse than this asks for a new tangent kernel
+WORTH_A_MATRIX = 2.0  # iterations left, at the pace of the last one, from which a matrix of this step is worth its time
+STIFF = 10.0  # norm of H J from which the misfit is told by what Newton's matrix leaves of it,
+DAMPED_FROM = 0.1  # where it is more than this share of the tolerance
 STALE_LENGTH = 0.25  # |ln| of the change of the step length beyond which Newton's matrix is factored anew
 MOST_RELATIVE_CHANGE = 2.0  # relative forces are shares of a whole: under larger ones neurons would zigzag
 
