@@ -71,6 +71,7 @@ def _dominated(theorem):
 FORGERIES: Forgeries = {
     ("remark1", "slow"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
     ("remark2", "never-zero"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
+    ("appD.7", "tanh"): Forgery(lambda e: with_record(e, touching=0.1)),
     ("appD.7", "root"): Forgery(lambda e: with_record(e, for_root=-e.recorded(Arguments).for_root)),
     ("appD.7", "entropy"): Forgery(lambda e: with_record(e, maximiser=0.9 * e.recorded(Arguments).maximiser)),
     ("remark4", "positive"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
