@@ -28,6 +28,7 @@ from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization, dominated_initialization
+from reluflow.papers.boursier2024.theorems.elementary_inequalities import Arguments
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
@@ -70,9 +71,9 @@ def _dominated(theorem):
 FORGERIES: Forgeries = {
     ("remark1", "slow"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
     ("remark2", "never-zero"): Forgery(lambda e: scaled_neurons(e, 0.5, sign=1)),
-    ("appD.7", "tanh"): Forgery(lambda e: with_record(e, unit=10.0)),
-    ("appD.7", "root"): Forgery(lambda e: with_record(e, quarter=2.5)),
-    ("appD.7", "entropy"): Forgery(lambda e: with_record(e, inverse_e=0.3)),
+    ("appD.7", "tanh"): Forgery(lambda e: with_record(e, touching=0.1)),
+    ("appD.7", "root"): Forgery(lambda e: with_record(e, for_root=-e.recorded(Arguments).for_root)),
+    ("appD.7", "entropy"): Forgery(lambda e: with_record(e, maximiser=0.9 * e.recorded(Arguments).maximiser)),
     ("remark4", "positive"): Forgery(lambda e: turned(e, 0.02, at=ALL)),
     ("example1", "stays"): Forgery(lambda e: in_companion(e, "staying", lambda o: shifted(o, w=1e-6))),
     ("example1", "leaves"): Forgery(lambda e: in_companion(e, "leaving", in_reverse)),

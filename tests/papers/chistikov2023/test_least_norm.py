@@ -43,6 +43,13 @@ def first_of_two_turned(evidence: Evidence) -> Evidence:
     return with_record(evidence, network=network.replace(w=w))
 
 
+def second_of_two_unbalanced(evidence: Evidence) -> Evidence:
+    """The same function with a longer second neuron."""
+    network = evidence.recorded(TwoNeurons).network
+    factors = np.array([1.0, 3.0])
+    return with_record(evidence, network=network.replace(w=factors[:, None] * network.w, a=network.a / factors))
+
+
 def two_neurons_scaled(evidence: Evidence) -> Evidence:
     network = evidence.recorded(TwoNeurons).network
     return with_record(evidence, network=network.replace(w=1.1 * network.w, a=1.1 * network.a))
@@ -52,7 +59,7 @@ FORGERIES: Forgeries = {
     ("thm8i", "least"): Forgery(data_of_positive_criterion, also=("only",)),
     ("thm8i", "only"): Forgery(data_of_positive_criterion, also=("least",)),
     ("thm8ii", "fits"): Forgery(first_of_two_turned),
-    ("thm8ii", "shorter"): Forgery(lambda e: with_record(e, xi=2.0 * e.recorded(TwoNeurons).xi)),
+    ("thm8ii", "shorter"): Forgery(second_of_two_unbalanced),
     ("thm8ii", "not-least"): Forgery(two_neurons_scaled, also=("fits", "shorter")),
     ("claim36", "part"): Forgery(lambda e: with_record(e, w=2.0 * e.recorded(UnitNeurons).w)),
     ("remark38", "negative"): Forgery(obtuse_samples),

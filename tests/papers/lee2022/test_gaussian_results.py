@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from forging import Forgeries, Forgery, with_record
-from papers.lee2022.tampering import plus, recorded, times
+from papers.lee2022.tampering import Change, plus, recorded, times
 from reluflow.data.dataset import Dataset, Task
 from reluflow.papers.lee2022.single_neuron import (
     printed_intermediate_bound,
@@ -17,7 +17,12 @@ from reluflow.papers.lee2022.single_neuron import (
 )
 from reluflow.papers.lee2022.single_neuron.random_directions import cosine_tail, cosine_tail_bound
 from reluflow.papers.lee2022.teacher_and_student import teacher
-from reluflow.papers.lee2022.theorems.gaussian_moments import planar_second_moment, quadrature_moment
+from reluflow.papers.lee2022.theorems.gaussian_moments import (
+    ActiveArc,
+    ArcAndSamples,
+    planar_squares,
+    quadrature_moment,
+)
 from reluflow.papers.lee2022.theorems.unique_minimum import FitsAndProbes, perfect_fits
 from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
@@ -45,30 +50,39 @@ def a_probe_at_a_fit(evidence: Evidence) -> Evidence:
     return with_record(evidence, probes=np.vstack([evidence.recorded(FitsAndProbes).probes, own]))
 
 
+def arc_changed(evidence: Evidence, **changes: Change) -> Evidence:
+    """Other nodes or weights on the arc where both neurons are active."""
+    arc = evidence.recorded(ArcAndSamples).arc
+    other = replace(arc, **{name: change(getattr(arc, name)) for name, change in changes.items()})
+    return with_record(evidence, arc=other)
+
+
 FORGERIES: Forgeries = {
-    ("lemma2.1", "matrix"): Forgery(recorded(matrix=plus(1e-6)), also=("eigenvalues",)),
-    ("lemma2.1", "kernel"): Forgery(recorded(kernel=lambda kernel: 2.0 * kernel)),
-    ("lemma2.1", "eigenvalues"): Forgery(recorded(matrix=plus(1e-6)), also=("matrix",)),
-    ("lemma2.1", "sample"): Forgery(recorded(matrix=times(10.0)), also=("matrix", "eigenvalues")),
-    ("propB.1", "speed"): Forgery(recorded(kappa=lambda kappa: kappa + 1e-6)),
-    ("propB.1", "sample"): Forgery(recorded(kappa=lambda kappa: 10.0 * kappa), also=("speed",)),
+    ("lemma2.1", "matrix"): Forgery(lambda e: arc_changed(e, angles=plus(1e-8))),
+    ("lemma2.1", "kernel"): Forgery(lambda e: arc_changed(e, angles=plus(1e-3)), also=("matrix",)),
+    ("lemma2.1", "eigenvalues"): Forgery(
+        lambda e: arc_changed(e, weights=times(1.0 + 1e-6)), also=("matrix", "kernel")
+    ),
+    ("lemma2.1", "sample"): Forgery(recorded(samples=times(2.0))),
+    ("propB.1", "speed"): Forgery(recorded(squares=plus(1e-6))),
+    ("propB.1", "sample"): Forgery(recorded(samples=times(2.0))),
     ("propB.2", "unique"): Forgery(recorded(fits=times(10.0))),
     ("propB.2", "growth"): Forgery(a_probe_at_a_fit),
-    ("propC.1", "two-sided"): Forgery(recorded(tail=times(10.0)), also=("one-sided",)),
-    ("propC.1", "one-sided"): Forgery(recorded(tail=times(10.0)), also=("two-sided",)),
-    ("propC.1", "draws"): Forgery(recorded(drawn=np.abs)),
+    ("propC.1", "two-sided"): Forgery(recorded(cosines=lambda c: -(np.abs(c) ** 0.01)), also=("draws",)),
+    ("propC.1", "one-sided"): Forgery(recorded(cosines=lambda c: np.abs(c) ** 0.01), also=("two-sided", "draws")),
+    ("propC.1", "draws"): Forgery(recorded(cosines=np.abs)),
 }
 
 CASES = (
     TheoremCase(
         "lee2022:lemma2.1",
-        forge=lambda evidence: with_record(evidence, matrix=0.5 * np.eye(5)),
+        forge=lambda evidence: with_record(evidence, arc=ActiveArc.at(0.0)),
         failing="lee-gaussian",
         inapplicable=lambda: not_gaussian("lee2022:lemma2.1"),
     ),
     TheoremCase(
         "lee2022:propB.1",
-        forge=lambda evidence: with_record(evidence, kappa=0.25),
+        forge=lambda evidence: with_record(evidence, squares=np.full(20, 0.5)),
         failing="lee-gaussian",
         inapplicable=lambda: not_gaussian("lee2022:propB.1"),
     ),
@@ -80,7 +94,7 @@ CASES = (
     ),
     TheoremCase(
         "lee2022:propC.1",
-        forge=lambda evidence: with_record(evidence, tail=np.full(400, 0.5)),
+        forge=lambda evidence: with_record(evidence, cosines=np.ones(20_000)),
         failing="dimension",
         inapplicable=one_dimension,
     ),
@@ -95,7 +109,7 @@ def test_moments_by_quadrature_and_by_drawing(theta):
     """The closed form against quadrature to rounding and against 200,000 draws, for the published angles."""
     u, v = np.array([1.0, 0.0, 0.0]), np.array([np.cos(theta), np.sin(theta), 0.0])
     exact = two_half_space_moment(u, v)
-    assert np.max(np.abs(exact - quadrature_moment(u, v))) < 1e-14
+    assert np.max(np.abs(exact - quadrature_moment(u, v, ActiveArc.at(theta)))) < 1e-14
     X = np.random.default_rng(1).standard_normal((200_000, 3))
     both = (X @ u > 0) & (X @ v > 0)
     assert np.max(np.abs((X * both[:, None]).T @ X / len(X) - exact)) < 6.0 * np.sqrt(3.0 / len(X))
@@ -105,7 +119,8 @@ def test_moments_by_quadrature_and_by_drawing(theta):
 
 @pytest.mark.parametrize("d", [3, 4, 7, 50])
 def test_sphere_factor(d):
-    assert planar_second_moment(d) == pytest.approx(2.0 / d, rel=1e-12)
+    squares, weights = planar_squares(d)
+    assert weights @ squares / weights.sum() == pytest.approx(2.0 / d, rel=1e-12)
 
 
 def test_full_rank_covariance_and_zero_mean_do_not_make_the_minimum_unique():

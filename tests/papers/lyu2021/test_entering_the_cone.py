@@ -49,6 +49,14 @@ def entered_elsewhere(evidence: Evidence) -> Evidence:
     return with_record(evidence, state=replace(state, w=state.w - 30.0))
 
 
+def left_again(evidence: Evidence) -> Evidence:
+    """Of the later states the last has the first neuron on the other side."""
+    *before, last = evidence.recorded(IdealisedEntry).later
+    w = last.w.copy()
+    w[0] *= -1.0
+    return with_record(evidence, later=(*before, replace(last, w=w)))
+
+
 def state_at_proof_time(evidence: Evidence, **changes: Callable[[np.ndarray], np.ndarray]) -> Evidence:
     state = evidence.record
     return with_record(evidence, **{name: change(getattr(state, name)) for name, change in changes.items()})
@@ -56,7 +64,7 @@ def state_at_proof_time(evidence: Evidence, **changes: Callable[[np.ndarray], np
 
 FORGERIES: Forgeries = {
     ("lemmaG.3", "enters"): Forgery(entered_elsewhere),
-    ("lemmaG.3", "stays"): Forgery(lambda e: with_record(e, time=0.0)),
+    ("lemmaG.3", "stays"): Forgery(left_again),
     ("lemmaG.4", "in-cone"): Forgery(lambda e: state_at_proof_time(e, w=lambda w: -w)),
     ("lemmaG.4", "time"): Forgery(standing_still, also=("in-cone",)),
     ("lemmaG.4", "norms"): Forgery(lambda e: state_at_proof_time(e, log_norms=lambda x: np.sign(x) * x**2)),

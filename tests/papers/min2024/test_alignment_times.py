@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -40,7 +39,8 @@ from reluflow.data.dataset import Dataset
 from reluflow.geometry.alignment import Alignment, align
 from reluflow.network import Network
 from reluflow.papers.min2024.theorems.alignment_paths import AlignmentsOfTwoSamples, LongestPaths, paths_of
-from reluflow.papers.min2024.theorems.constants import ProofConstants, data_constants, proof_constants
+from reluflow.papers.min2024.theorems.alignment_scale import StartsOf28
+from reluflow.papers.min2024.theorems.constants import data_constants, proof_constants
 from reluflow.papers.min2024.theorems.moving_neurons import OUTSIDE, Moment, moments
 from reluflow.theory.check import check
 from reluflow.theory.evidence import Evidence
@@ -60,7 +60,7 @@ def _sluggish(network):
 
 def _printed_factor(evidence):
     """The first term of (28) with the printed 4 in place of 8 (erratum E2)."""
-    return with_record(evidence, log_first=evidence.recorded(ProofConstants).log_first + np.log(2.0))
+    return with_record(evidence, at_first_term=evidence.recorded(StartsOf28).at_first_term.scaled(np.log(2.0)))
 
 
 def _towards_the_other_class():
@@ -101,8 +101,10 @@ def later_and_later(record: AlignmentsOfTwoSamples) -> tuple[Alignment, ...]:
 
 
 FORGERIES: Forgeries = {
-    ("eq28", "window"): Forgery(changed(ProofConstants, horizon=lambda r: 0.9 * r.horizon)),
-    ("eq28", "implies-29"): Forgery(changed(ProofConstants, log_first=lambda r: r.log_first + math.log(2.0))),
+    ("eq28", "window"): Forgery(changed(StartsOf28, own=lambda r: r.own.scaled(1.0))),
+    ("eq28", "implies-29"): Forgery(
+        changed(StartsOf28, at_first_term=lambda r: r.at_first_term.replace(w=1.1 * r.at_first_term.w))
+    ),
     ("eq29", "outputs"): Forgery(large_in_the_middle),
     ("boundary-speed", "speed"): Forgery(lambda e: scaled_output_weights(e, 1e-3, at=ALL)),
     ("dwell-time", "dwell"): Forgery(lambda e: scaled_clock(e, 100.0)),

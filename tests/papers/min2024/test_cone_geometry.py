@@ -18,7 +18,7 @@ from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.extremal import ExtremalVectors
 from reluflow.losses import SquareLoss
-from reluflow.papers.min2024.theorems.aggregates import Aggregates
+from reluflow.papers.min2024.theorems.aggregates import Subgradients
 from reluflow.papers.min2024.theorems.cone_geometry import Caps, ConeMembers, ConePoints, Outsiders
 from reluflow.papers.min2024.theorems.constants import data_constants
 from reluflow.papers.min2024.theorems.filippov import Exits, Selections
@@ -44,9 +44,8 @@ def _inside_instead_of_outside(evidence):
 
 
 def _shorter_aggregates(evidence):
-    data = data_constants(evidence)
-    active = np.ones((3, data.n), dtype=bool)
-    return with_record(evidence, active=active, sums=np.full((3, data.X.shape[1]), 0.1))
+    """Every sample pulls a little, inside or not."""
+    return with_record(evidence, slopes=np.full_like(evidence.recorded(Subgradients).slopes, 0.1))
 
 
 def _relabelled_extrema(evidence):
@@ -102,8 +101,8 @@ FORGERIES: Forgeries = {
     ("lemma8", "size"): Forgery(narrow_caps),
     ("lemma9", "cosine"): Forgery(changed(Outsiders, outsiders=lambda r: r.points)),
     ("lemma9", "attained"): Forgery(changed(Outsiders, closest=lambda r: rotation(0.1, r.closest.size) @ r.closest)),
-    ("lemma11", "length"): Forgery(changed(Aggregates, sums=lambda r: 0.1 * r.sums), also=("length-sharp",)),
-    ("lemma11", "length-sharp"): Forgery(changed(Aggregates, sums=lambda r: 0.95 * r.sums)),
+    ("lemma11", "length"): Forgery(changed(Subgradients, slopes=lambda r: 0.1 * r.slopes), also=("length-sharp",)),
+    ("lemma11", "length-sharp"): Forgery(changed(Subgradients, slopes=lambda r: 0.95 * r.slopes)),
     ("remark8", "exit"): Forgery(changed(Exits, pulls=lambda r: -r.pulls)),
     ("appF", "one-way"): Forgery(changed(Selections, vectors=lambda r: np.vstack([r.vectors, -r.vectors[:1]]))),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
@@ -13,6 +13,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.losses import SoftmaxLoss
+from reluflow.losses.coupled import CoupledFormulas
 from reluflow.network import Network
 from reluflow.papers.min2025 import starts
 from reluflow.papers.min2025.class_geometry import ClassGeometry, pseudo_labels
@@ -23,7 +24,6 @@ from reluflow.papers.min2025.theorems.class_cones import (
     DrawnOutputWeights,
 )
 from reluflow.papers.min2025.theorems.class_margins import DrawnDifferences, SidewaysDirections
-from reluflow.papers.min2025.theorems.early_alignment import DrawnOutputs
 from reluflow.papers.min2025.theorems.max_margin import ClassMarginPoint
 from reluflow.theory.check import example_problem
 from reluflow.theory.evidence import Evidence
@@ -241,10 +241,24 @@ def across_classes(evidence: Evidence) -> Evidence:
     return with_record(evidence, weights=weights)
 
 
-def probabilities_far(evidence: Evidence, factor: float) -> Evidence:
-    drawn = evidence.recorded(DrawnOutputs)
-    K = drawn.outputs.shape[1]
-    return with_record(evidence, probabilities=1.0 / K + factor * (drawn.probabilities - 1.0 / K))
+@dataclass(frozen=True)
+class SharpenedSoftmaxLoss(SoftmaxLoss):
+    """Of the same name, with the forces of outputs that are multiplied: a softmax at a temperature below 1."""
+
+    sharpness: float = 1.0
+
+    @property
+    def formulas(self) -> CoupledFormulas:
+        true, factor = super().formulas, self.sharpness
+        return true._replace(
+            shared=lambda h, y: true.shared(factor * h, y),
+            force=lambda h, y, c, shared: true.force(factor * h, y, c, shared),
+        )
+
+
+def sharpened(evidence: Evidence, sharpness: float) -> Evidence:
+    """The probabilities of another temperature."""
+    return replace(evidence, problem=replace(evidence.problem, loss=SharpenedSoftmaxLoss(sharpness=sharpness)))
 
 
 def no_unit_vectors(evidence: Evidence, factor: float, low: float, high: float, least: float = -1.0) -> Evidence:
@@ -372,9 +386,9 @@ FORGERIES: Forgeries = {
     ("prop2", "feasible"): Forgery(lambda e: point_scaled(e, 1.1, 0.0), also=("complementary",)),
     ("prop2", "complementary"): Forgery(lambda e: point_scaled(e, 1.1, 0.0), also=("feasible",)),
     ("prop2", "stationary"): Forgery(multipliers_elsewhere),
-    ("lemma1", "near"): Forgery(lambda e: probabilities_far(e, 20.0), also=("half", "sharp")),
-    ("lemma1", "half"): Forgery(lambda e: probabilities_far(e, 2.0), also=("sharp",)),
-    ("lemma1", "sharp"): Forgery(lambda e: probabilities_far(e, 1.05)),
+    ("lemma1", "near"): Forgery(lambda e: sharpened(e, 20.0), also=("half", "sharp")),
+    ("lemma1", "half"): Forgery(lambda e: sharpened(e, 2.0), also=("sharp",)),
+    ("lemma1", "sharp"): Forgery(lambda e: sharpened(e, 1.05)),
     ("lemma2", "norm"): Forgery(lambda e: scaled(e, 20.0), also=("growth",)),
     ("lemma2", "output"): Forgery(lambda e: scaled(e, 1e3), also=("norm", "growth")),
     ("lemma2", "growth"): Forgery(lambda e: scaled(e, 3.0, 1)),

@@ -21,7 +21,7 @@ from reluflow.papers.lee2022.single_neuron.one_layer import one_layer_flow
 from reluflow.papers.lee2022.single_neuron.phases import switches
 from reluflow.papers.lee2022.single_neuron.population import NeuronParameters, population_gradient
 from reluflow.papers.lee2022.theorems.deep_flow import printed_antiderivative
-from reluflow.papers.lee2022.theorems.gaussian_moments import sector_integrals
+from reluflow.papers.lee2022.theorems.gaussian_moments import ActiveArc
 from reluflow.theory.comparison import Comparison, at_least, at_most, equals
 from reluflow.theory.erratum import Erratum
 from reluflow.theory.facts import DatasetFacts
@@ -320,7 +320,7 @@ E14 = Erratum(
 def _eigenvalues(*, printed: bool) -> Comparison:
     """(pi - theta +- sin theta)/(2 pi) at theta = 1 against the eigenvalues of E[1{u} xx^T] or E[1{u} 1{v} xx^T]."""
     theta = 1.0
-    matrix = half_space_moment(2) if printed else sector_integrals(theta)
+    matrix = half_space_moment(2) if printed else ActiveArc.at(theta).moment
     stated = (np.pi - theta + np.array([-1.0, 1.0]) * np.sin(theta)) / (2.0 * np.pi)
     gap = float(np.max(np.abs(np.linalg.eigvalsh(matrix) - stated)))
     name = "one indicator" if printed else "two indicators"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -188,18 +189,23 @@ LEMMA_G_2 = Theorem(
 
 @dataclass(frozen=True, eq=False)
 class IdealisedEntry:
-    """The first time at which the limit flow has every neuron in C_(delta/2), and the neurons there."""
+    """The first time at which the limit flow has every neuron in C_(delta/2), and the neurons then and later."""
 
     time: float
     state: AlignedState
+    later: tuple[AlignedState, ...]
 
 
 def _idealised_entry(evidence: Evidence) -> IdealisedEntry:
-    time = idealised_time(evidence, 0.5 * correct_cone(evidence).delta)
-    return IdealisedEntry(time, idealised_state(evidence, time if np.isfinite(time) else 0.0))
+    cone = correct_cone(evidence)
+    time = idealised_time(evidence, 0.5 * cone.delta)
+    if not np.isfinite(time):
+        return IdealisedEntry(time, idealised_state(evidence, 0.0), ())
+    state, *later = (idealised_state(evidence, time + k / cone.growth(1)) for k in (0.0, 1.0, 5.0, 20.0))
+    return IdealisedEntry(time, state, tuple(later))
 
 
-def _depth_at(evidence: Evidence, states: list[AlignedState]) -> float:
+def _depth_at(evidence: Evidence, states: Sequence[AlignedState]) -> float:
     """Least depth of a neuron in the cone, over the states."""
     return min((float(correct_cone(evidence).depths(s.w, s.a).min()) for s in states), default=-np.inf)
 
@@ -213,9 +219,8 @@ def _enters(evidence: Evidence) -> Comparison:
 
 def _stays(evidence: Evidence) -> Comparison:
     """Smallest depth over delta/2 at later times: once in the cone a neuron stays."""
-    time, cone = _idealised_time(evidence), correct_cone(evidence)
-    later = (time + k / cone.growth(1) for k in (1.0, 5.0, 20.0)) if np.isfinite(time) else ()
-    return at_least(_depth_at(evidence, [idealised_state(evidence, late) for late in later]), 0.5 * cone.delta)
+    later = evidence.recorded(IdealisedEntry).later
+    return at_least(_depth_at(evidence, later), 0.5 * correct_cone(evidence).delta)
 
 
 def _idealised_time(evidence: Evidence) -> float:

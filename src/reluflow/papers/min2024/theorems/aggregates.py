@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from reluflow.arrays import BoolArray, FloatArray
+from reluflow.arrays import FloatArray
 from reluflow.geometry.extremal import ExtremalVectors
 from reluflow.papers.min2024.assumptions import CORRELATED
 from reluflow.papers.min2024.paper import EXAMPLE, SETTING
@@ -22,29 +22,29 @@ from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregates:
-    """Activity (k, n) and x_a (k, d) of drawn directions and of the network's neurons."""
+class Subgradients:
+    """The network's neurons and drawn directions w, shape (k, d), and s'(<w, x_i>) for each sample, shape (k, n)."""
 
-    active: BoolArray
-    sums: FloatArray
+    w: FloatArray
+    slopes: FloatArray
 
 
-def _aggregates(evidence: Evidence) -> Aggregates:
-    data = data_constants(evidence)
-    w = np.vstack([evidence.network.w, seeded().standard_normal((NUM_DRAWS, data.X.shape[1]))])
-    active = w @ data.X.T > 0.0
-    return Aggregates(active, np.asarray(np.where(active, data.y, evidence.leak * data.y) @ data.X))
+def _subgradients(evidence: Evidence) -> Subgradients:
+    X = data_constants(evidence).X
+    w = np.vstack([evidence.network.w, seeded().standard_normal((NUM_DRAWS, X.shape[1]))])
+    return Subgradients(w, np.where(w @ X.T > 0.0, 1.0, evidence.leak))
 
 
 def aggregate_lengths(evidence: Evidence, *, sharp: bool) -> Values:
     """|x_a| over sqrt(mu) X_min times the number of active samples, or over the middle expression."""
-    data, drawn = data_constants(evidence), evidence.recorded(Aggregates)
-    k = drawn.active.sum(axis=1).astype(np.float64)
+    data, drawn = data_constants(evidence), evidence.recorded(Subgradients)
+    k = (drawn.w @ data.X.T > 0.0).sum(axis=1).astype(np.float64)
     if sharp:
         lower = data.smallest_norm * np.sqrt(k + data.mu * k * (k - 1.0))
     else:
         lower = math.sqrt(data.mu) * data.smallest_norm * (k + evidence.leak * (data.n - k))
-    yield np.linalg.norm(drawn.sums[lower > 0.0], axis=1) / lower[lower > 0.0]
+    sums = (drawn.slopes * data.y) @ data.X
+    yield np.linalg.norm(sums[lower > 0.0], axis=1) / lower[lower > 0.0]
 
 
 LEMMA_11 = Theorem(
@@ -76,7 +76,7 @@ LEMMA_11 = Theorem(
         ),
     ),
     constants=geometry_constants,
-    record=_aggregates,
+    record=_subgradients,
     setting=SETTING,
     example=EXAMPLE,
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
+from reluflow.network import Network
 from reluflow.papers.min2024.paper import EXAMPLE, SETTING
 from reluflow.papers.min2024.theorems.constants import (
-    ProofConstants,
     alignment_constants,
     data_constants,
+    horizon_of,
     log_bound,
+    norms_of,
     proof_constants,
 )
 from reluflow.papers.min2024.theorems.landmarks import alignment_plan
@@ -34,18 +37,31 @@ def _log_output_of_29(evidence: Evidence) -> float:
     return math.log(unit_rate(evidence) / (4.0 * data.n * data.largest_norm))
 
 
+@dataclass(frozen=True, eq=False)
+class StartsOf28:
+    """The start of the run, which (28) allows, and the same at the first term of (28) itself."""
+
+    own: Network
+    at_first_term: Network
+
+
+def _starts_of_28(evidence: Evidence) -> StartsOf28:
+    network = evidence.network
+    return StartsOf28(network, network.replace(log_scale=proof_constants(evidence).log_first))
+
+
 def _window_suffices(evidence: Evidence) -> Comparison:
     """t_1 <= T is exactly the second term of (28)."""
-    constants = evidence.recorded(ProofConstants)
-    T, t_1 = constants.horizon, constants.t_1
+    T = horizon_of(evidence.recorded(StartsOf28).own, data_constants(evidence))
+    t_1 = proof_constants(evidence).t_1
     return at_least(T, t_1, allowance=1e-9 * t_1, detail=f"$T$ = {T:.8g}, $t_1$ = {t_1:.8g}")
 
 
 def _first_term_implies_29(evidence: Evidence) -> float:
     """At eps equal to the first term, Lemma 3's output bound is at most (29)'s; logarithms compared."""
-    data, constants, m = data_constants(evidence), evidence.recorded(ProofConstants), evidence.network.num_neurons
-    log_unit = constants.log_first + math.log(2.0 * math.sqrt(m) * data.largest_norm)
-    return log_unit + 2.0 * constants.log_largest_start
+    data, start = data_constants(evidence), evidence.recorded(StartsOf28).at_first_term
+    log_unit = start.log_scale + math.log(2.0 * math.sqrt(start.num_neurons) * data.largest_norm)
+    return log_unit + 2.0 * math.log(norms_of(start)[1])
 
 
 EQ_28 = Theorem(
@@ -63,7 +79,7 @@ EQ_28 = Theorem(
         ),
     ),
     constants=alignment_constants,
-    record=proof_constants,
+    record=_starts_of_28,
     log_scale=ScaledDownTo(log_bound),
     setting=SETTING,
     example=EXAMPLE,

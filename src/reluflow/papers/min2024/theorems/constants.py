@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
+from reluflow.network import Network
 from reluflow.network.network import row_norms
 from reluflow.theory.elsewhere import definition
 from reluflow.theory.evidence import Evidence, computed_once
@@ -201,8 +202,13 @@ EQ_26 = definition(
 
 
 def start_norms(evidence: Evidence) -> tuple[float, float]:
+    """W_min and W_max of the start."""
+    return norms_of(evidence.network)
+
+
+def norms_of(network: Network) -> tuple[float, float]:
     """W_min over the neurons that are not zero, and W_max."""
-    norms = row_norms(evidence.network.w)
+    norms = row_norms(network.w)
     tiny = float(np.finfo(float).tiny)
     return float(np.min(norms, where=norms > 0, initial=np.inf)), max(float(np.max(norms)), tiny)
 
@@ -224,8 +230,12 @@ def starting_cosine(evidence: Evidence, sign: int) -> float:
 
 
 def certified_horizon(evidence: Evidence) -> float:
-    """T = log(1/(sqrt(m) eps)) / (4 n X_max) of Lemma 3."""
-    data, network = data_constants(evidence), evidence.network
+    """T of Lemma 3."""
+    return horizon_of(evidence.network, data_constants(evidence))
+
+
+def horizon_of(network: Network, data: DataConstants) -> float:
+    """T = log(1/(sqrt(m) eps)) / (4 n X_max) of a network that starts at scale eps."""
     return -(0.5 * math.log(network.num_neurons) + network.log_scale) / (4.0 * data.n * data.largest_norm)
 
 

@@ -26,10 +26,9 @@ ROUNDING = 1e-12  # of a logarithm of a norm along a run
 
 @dataclass(frozen=True, eq=False)
 class DrawnOutputs:
-    """Outputs h drawn with |h| <= 1/4, and their probabilities, each of shape (draws, K)."""
+    """Outputs h drawn with |h| <= 1/4, shape (draws, K)."""
 
     outputs: FloatArray
-    probabilities: FloatArray
 
 
 def drawn_outputs(evidence: Evidence) -> DrawnOutputs:
@@ -37,14 +36,14 @@ def drawn_outputs(evidence: Evidence) -> DrawnOutputs:
     rng, K = np.random.default_rng(0), evidence.problem.num_outputs
     h = rng.standard_normal((2000, K))
     h *= 0.25 * rng.random((2000, 1)) / np.linalg.norm(h, axis=1, keepdims=True)
-    p = np.exp(h)
-    return DrawnOutputs(h, p / p.sum(axis=1, keepdims=True))
+    return DrawnOutputs(h)
 
 
 def _spread(evidence: Evidence) -> tuple[FloatArray, FloatArray, int]:
-    drawn, K = evidence.recorded(DrawnOutputs), evidence.problem.num_outputs
-    lengths = np.linalg.norm(drawn.outputs, axis=1)
-    return np.linalg.norm(drawn.probabilities - 1.0 / K, axis=1), lengths, K
+    """|p - 1/K| of the drawn outputs, their lengths, and K; the force of the loss on class 0 is e_0 - p."""
+    outputs, K = evidence.recorded(DrawnOutputs).outputs, evidence.problem.num_outputs
+    p = np.eye(K)[0] - evidence.loss.force(outputs, np.zeros(len(outputs)))
+    return np.linalg.norm(p - 1.0 / K, axis=1), np.linalg.norm(outputs, axis=1), K
 
 
 def _against_printed(evidence: Evidence) -> Values:
