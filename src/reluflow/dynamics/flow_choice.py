@@ -17,7 +17,7 @@ from reluflow.geometry.boundary.decision import Ridge
 _WIDE = 4  # with this many times d + 1 neurons per possible cone, groups of neurons are cheaper than single ones
 _TINY = 3000  # n d m up to which a step of everything costs nothing
 _TIGHT, _SMALL = 1e-8, 20_000  # below this tolerance every crossing ends a step, and small problems stay event-driven
-_LOOSE, _NOT_SO_TINY = 1e-6, 700  # from this tolerance and size on collocation is faster: docs/evidence/small-runs.md
+_LOOSE, _NOT_SO_TINY = 1e-5, 2_000  # from this tolerance and size on collocation is faster: docs/evidence/small-runs.md
 MOST_STEPS = 1_000_000
 _RTOL_OF_SMALL = 1e-10  # that of event-driven steps, of small problems which only collocation takes
 
