@@ -37,8 +37,8 @@ class Outcome(Enum):
     )
     LEVELLED_OFF = (
         "levelled-off",
-        "The loss has levelled off above zero and no network attains it: some samples are fitted ever better, and the "
-        "norm grows without bound.",
+        "The loss has levelled off above zero, less than a millionth above one that no network in these activation "
+        "patterns attains.",
     )
     TAKEOVER_AHEAD = (
         "takeover-ahead",

@@ -120,10 +120,15 @@ def _about_end(found: Study) -> list[str]:
             *_margins(flow),
         ]
     if trajectory.outcome is Outcome.LEVELLED_OFF:
+        why = (
+            "without a minimum: the forces of samples that cannot be fitted together cancel, while others are fitted "
+            "ever better and the norm grows without bound"
+        )
+        if not trajectory.problem.has_single_output:  # the bound is of matrices of any rank: certificates/endless_fall
+            why = "less than a millionth above a loss that no network in these activation patterns attains"
         return [
             f"{who} {_classified(found, flow)}; its loss levels off at {trajectory.loss:.6g}, at {_clock(flow)}, "
-            "without a minimum: the forces of samples that cannot be fitted together cancel, while others are fitted "
-            "ever better and the norm grows without bound.",
+            f"{why}.",
             *handed_over,
             *certificate.reasons,
         ]
