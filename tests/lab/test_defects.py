@@ -238,6 +238,9 @@ def test_the_slider_is_in_sight_on_a_telephone_and_while_presenting(open_page):
     page.wait_for_timeout(150)
     slider, sheet = page.locator("input.time").bounding_box(), page.locator("#says").bounding_box()
     assert slider["y"] + slider["height"] < sheet["y"]
+    buttons = [one.bounding_box() for one in page.locator(".transport button, .transport select").all()]
+    assert len(buttons) >= 9
+    assert [box for box in buttons if box["y"] + box["height"] > sheet["y"]] == [], "under the sheet until one scrolled"
     page.set_viewport_size({"width": 1280, "height": 720})
     page.click("#present")
     page.wait_for_timeout(150)
