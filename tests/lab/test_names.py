@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from lab.test_page import until
+from lab.test_page import drag, until
 
 LINE = "v=1&name=own&X=1,1;0.4,1;-0.3,1;-1,1&y=1.1,0.2,0.5,0.8&width=4&scale=1e-2&held.X=0.7,1&held.y=0.6"
 PLANE = (
@@ -88,7 +88,7 @@ def test_held_out_samples_are_in_the_circle_and_have_names(open_page, link, word
     assert page.evaluate(ring) != drawn
 
 
-def test_a_saved_page_carries_what_is_held_out(open_page, chromium, tmp_path):
+def test_a_saved_page_carries_what_is_held_out_and_is_dragged_too(open_page, chromium, tmp_path):
     page = open_page(PLANE)
     readout = page.inner_text(".readout")
     assert "held out" in readout
@@ -104,6 +104,10 @@ def test_a_saved_page_carries_what_is_held_out(open_page, chromium, tmp_path):
     until(saved, "document.querySelector('.readout').innerText.includes('of 2 right)')")
     x, y = saved.evaluate("reluflow.held()[1]")
     assert name_at(saved, ".plane", x, y).startswith("Held-out sample 2: x = (−0.2, −1), y = 1")
+    start = saved.evaluate("reluflow.plot(0)")
+    drag(saved, start, [start[0] - 25, start[1] + 20], selector=".function")
+    until(saved, "document.getElementById('put-back') !== null")
+    assert saved.evaluate("reluflow.data().X[0]") != page.evaluate("reluflow.data().X[0]")
     saved.close()
     assert complaints == []
 

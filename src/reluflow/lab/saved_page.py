@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reluflow.dynamics.trajectory import Snapshot, Trajectory
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
-TITLE, DATA, RUN, LIMIT, HELD = "@TITLE@", "@DATA@", "@RUN@", "@LIMIT@", "@HELD@"  # what the page of a run puts into the shell
+TITLE, DATA, RUN, LIMIT, HELD = "@TITLE@", "@DATA@", "@RUN@", "@LIMIT@", "@HELD@"  # what a run puts into the shell
 
 
 def shell() -> str:
