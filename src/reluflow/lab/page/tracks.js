@@ -229,7 +229,7 @@ export class Tracks extends Picture {
       { curve: "The loss on what is held out", points: this.heldPoints(run, held, y), values: held.map(([k, loss]) => ({ loss, t: run.t[k], logT: run.logT[k] })) },
       ...(ghost ? [{ curve: "The loss of the second run", points: this.lossPoints(run, ghost, y), values: recorded(ghost) }] : []),
     ].map((one) => ({ ...one, ...nearestOn(one.points, px, py) }));
-    const { gap, curve, values, at } = curves.reduce((one, other) => (other.gap < one.gap ? other : one));
+    const { gap, curve, values, at } = curves.reduce((one, other) => (other.gap < one.gap - 1 ? other : one)); // the run itself where they lie on each other
     return gap < REACH ? { what: "loss", curve, ...values[at] } : null;
   }
 
