@@ -238,11 +238,33 @@ def test_the_slider_is_in_sight_on_a_telephone_and_while_presenting(open_page):
     page.wait_for_timeout(150)
     slider, sheet = page.locator("input.time").bounding_box(), page.locator("#says").bounding_box()
     assert slider["y"] + slider["height"] < sheet["y"]
+    buttons = [one.bounding_box() for one in page.locator(".transport button, .transport select").all()]
+    assert len(buttons) >= 9
+    assert [box for box in buttons if box["y"] + box["height"] > sheet["y"]] == [], "under the sheet until one scrolled"
     page.set_viewport_size({"width": 1280, "height": 720})
     page.click("#present")
     page.wait_for_timeout(150)
     transport = page.locator(".transport").bounding_box()
     assert transport["y"] + transport["height"] <= 720
+    page.set_viewport_size({"width": 1280, "height": 860})
+
+
+def test_a_scene_of_the_tour_and_its_slider_fit_a_telephone(open_page):
+    """Words and circle filled the window: to play the scene one had to scroll its words away."""
+    page = open_page("v=1&width=5")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.click("#start-tour")
+    for scene in range(7):
+        until(page, f"document.querySelector('#tour h2').textContent.startsWith('{scene}.')")
+        page.evaluate("reluflow.settled()")
+        page.wait_for_timeout(150)
+        sheet, circle = page.locator("#says").bounding_box(), page.locator(".plane").bounding_box()
+        assert circle["height"] > 200
+        for one in (".transport .time", ".transport .play"):
+            box = page.locator(one).bounding_box()
+            assert box["y"] + box["height"] <= sheet["y"], (scene, one)
+        if scene < 6:
+            page.get_by_role("button", name="Next", exact=True).click()
     page.set_viewport_size({"width": 1280, "height": 860})
 
 

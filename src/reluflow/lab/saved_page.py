@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reluflow.dynamics.trajectory import Snapshot, Trajectory
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
-TITLE, DATA, RUN, LIMIT = "@TITLE@", "@DATA@", "@RUN@", "@LIMIT@"  # what the page of a run puts into the shell
+TITLE, DATA, RUN, LIMIT, HELD = "@TITLE@", "@DATA@", "@RUN@", "@LIMIT@", "@HELD@"  # what a run puts into the shell
 
 
 def shell() -> str:
@@ -41,6 +41,7 @@ def shell() -> str:
 <script type="text/plain" id="data">{DATA}</script>
 <script type="text/plain" id="run">{RUN}</script>
 <script type="application/json" id="limit">{LIMIT}</script>
+<script type="application/json" id="held">{HELD}</script>
 <script type="module">
 {script}
 modules["saved.js"].showSavedPage();
@@ -86,6 +87,7 @@ def page_of(
         (DATA, base64.b64encode(data).decode()),
         (RUN, base64.b64encode(run).decode()),
         (LIMIT, json.dumps(words).replace("<", "\\u003c")),
+        (HELD, "null"),  # samples held out in the laboratory, whose button fills it
     ):
         page = page.replace(mark, text)
     if path is not None:

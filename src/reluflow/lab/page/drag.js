@@ -1,9 +1,7 @@
 // Pointer and keyboard on the plane and the function: pick, drag, add, remove.
 // @ts-check
-import { put } from "./dom.js";
 import { logOfScale } from "./edits.js";
 import { lineOf } from "./function_plot.js";
-import { sampleName } from "./hover.js";
 import { project } from "./planes.js";
 /** @import { Draggable, Editing, Point } from "./model.d.ts" */
 /** @import { Viewer } from "./viewer.js" */
@@ -27,6 +25,11 @@ export function withinReach(x, k, X, isLine) {
 function turned(unit, basis, [x, y]) {
   const [p, q] = project(basis, unit), inside = Math.hypot(p, q);
   return unit.map((value, i) => value + (inside * x - p) * basis[0][i] + (inside * y - q) * basis[1][i]);
+}
+
+/** A sample moved within a plane; the part outside the plane stays. @param {number[][]} basis @param {number[]} x @param {Point} from its place @param {Point} to */
+function movedWithin([b0, b1], x, [fromA, fromB], [toA, toB]) {
+  return x.map((value, i) => value + (toA - fromA) * b0[i] + (toB - fromB) * b1[i]);
 }
 
 /** @type {Record<string, Point>} */
@@ -60,7 +63,6 @@ export class Dragging {
     functionCanvas.addEventListener("pointermove", (event) => this.moveFunction(event));
     planeCanvas.addEventListener("touchstart", (event) => this.touch(event, planeCanvas, (x, y) => viewer.isSphere || viewer.plane.pick(x, y, viewer.displayed(), REACH_OF_FINGER)), { passive: false });
     functionCanvas.addEventListener("touchstart", (event) => this.touch(event, functionCanvas, (x, y) => viewer.function.pick(x, y)), { passive: false });
-    planeCanvas.addEventListener("pointerleave", () => { viewer.name.hidden = true; });
     for (const canvas of [planeCanvas, functionCanvas]) {
       canvas.addEventListener("pointerup", () => this.up());
       canvas.addEventListener("pointercancel", () => this.up());
@@ -117,7 +119,7 @@ export class Dragging {
     if (!this.app.localData) return;
     const found = !this.viewer.isSphere && this.viewer.plane.pick(event.offsetX, event.offsetY, this.viewer.displayed());
     this.viewer.planeCanvas.classList.toggle("can-drag", Boolean(found));
-    if (event.pointerType !== "touch") this.viewer.nameUnder(event.offsetX, event.offsetY);
+    if (event.pointerType !== "touch") this.viewer.nameUnder(event);
   }
 
   /** @param {HeldSample} held @param {PointerEvent} event */
@@ -134,8 +136,7 @@ export class Dragging {
     let x;
     if (line) x = onLine(a, line);
     else {
-      const [olda, oldb] = plane.places[held.k], [b0, b1] = plane.plane.basis;
-      x = old.map((value, i) => value + (a - olda) * b0[i] + (b - oldb) * b1[i]);
+      x = movedWithin(plane.plane.basis, old, plane.places[held.k], [a, b]);
     }
     plane.heldReach ??= plane.reach;
     this.edits.moveSample(held.k, withinReach(x, held.k, held.start, Boolean(line)), { isDragging: true });
@@ -187,19 +188,25 @@ export class Dragging {
     if (!found) return;
     this.viewer.functionCanvas.setPointerCapture(event.pointerId);
     this.app.select(found);
-    if (plot.line) this.held = { what: "point", k: found.sample, hasMoved: false, start: data.X };
+    this.viewer.name.hidden = true;
+    this.held = { what: "point", k: found.sample, hasMoved: false, start: data.X };
   }
 
   /** @param {PointerEvent} event */
   moveFunction(event) {
     const held = this.held, plot = this.viewer.function;
-    if (!held && this.app.localData) {
-      const found = plot.pick(event.offsetX, event.offsetY);
-      put(this.viewer.functionCanvas, "title", found ? sampleName(this.app.localData, found.sample, plot.line !== null) : "");
+    if (!held && this.app.localData && event.pointerType !== "touch") {
+      this.viewer.functionCanvas.classList.toggle("can-drag", plot.pick(event.offsetX, event.offsetY) !== null);
+      this.viewer.nameUnder(event);
     }
     if (held?.what !== "point") return;
     held.hasMoved = true;
-    plot.held ??= { range: plot.range, heights: plot.heights };
+    plot.held ??= { range: plot.range, heights: plot.heights, reach: plot.reach };
+    if (!plot.line) {
+      const old = this.viewer.model.data.X[held.k], x = movedWithin(plot.plane.basis, old, plot.places[held.k], plot.valueAt(event.offsetX, event.offsetY));
+      this.edits.moveSample(held.k, withinReach(x, held.k, held.start, false), { isDragging: true });
+      return;
+    }
     const [x, label] = plot.valueAt(event.offsetX, event.offsetY), { data } = this.viewer.model, { k } = held;
     const isBinary = this.app.state.run.loss !== "square";
     const [inside] = withinReach([x, ...data.X[k].slice(1)], k, held.start, true);

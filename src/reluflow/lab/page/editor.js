@@ -76,7 +76,7 @@ export class Editor {
     if (!data) return;
     const { held } = this.app.state;
     this.all.hidden = held === null;
-    this.held.textContent = held ? `${held.y.length} sample${held.y.length === 1 ? " is" : "s are"} held out: hollow in the plot of h, and the loss there is dotted.` : "Every third sample, or one that is chosen, can be left out of the training. Noise is put on labels that are numbers, else on the samples.";
+    this.held.textContent = held ? `${held.y.length} sample${held.y.length === 1 ? " is" : "s are"} held out: hollow in the circle and in the plot of h, and the loss there is dotted.` : "Every third sample, or one that is chosen, can be left out of the training. Noise is put on labels that are numbers, else on the samples.";
     const { activeElement } = document, hadFocus = activeElement && this.selected.contains(activeElement) ? activeElement.id : null;
     /** @param {string} id @param {string} label @param {number} value @param {(next: number) => void} write */
     const number = (id, label, value, write, disabled = false) => {

@@ -3,6 +3,7 @@
 import { CanvasSurface } from "./surface.js";
 import { planeOf, project } from "./planes.js";
 import { shown } from "./dom.js";
+import { heldColor } from "./held.js";
 import { Picture } from "./picture.js";
 /** @import { Doubles } from "./answers.d.ts" */
 /** @import { Surface } from "./drawing.d.ts" */
@@ -27,7 +28,7 @@ export class FunctionPlot extends Picture {
     this.canvas = canvas;
     this.surface = new CanvasSurface(canvas);
     this.tile = document.createElement("canvas");
-    /** Set while one drags. @type {{range: number[], heights: number[]} | null} */
+    /** Set while one drags a sample of this plot. @type {{range: number[], heights: number[], reach: number} | null} */
     this.held = null;
     // filled by `show`
     /** @type {ChosenPlane} */ this.plane = { basis: [], words: "", isWhole: false };
@@ -61,7 +62,7 @@ export class FunctionPlot extends Picture {
     } else {
       this.plane = planeOf(model.view.plane, X, model.extremal);
       const places = X.map((x) => project(this.plane.basis, x));
-      this.reach = 1.25 * Math.max(...places.map((place) => Math.max(Math.abs(place[0]), Math.abs(place[1]))), 1e-9);
+      this.reach = this.held?.reach ?? 1.25 * Math.max(...places.map((place) => Math.max(Math.abs(place[0]), Math.abs(place[1]))), 1e-9);
       this.places = places;
       const d = X[0].length, data = new Float64Array(SIDE * SIDE * d);
       for (let r = 0; r < SIDE; r++) for (let c = 0; c < SIDE; c++) {
@@ -91,8 +92,12 @@ export class FunctionPlot extends Picture {
   x(value) { return PAD + ((value - this.range[0]) / (this.range[1] - this.range[0])) * (this.surface.width - PAD - 10); }
   /** @param {number} value */
   y(value) { return TITLE + (1 - (value - this.heights[0]) / (this.heights[1] - this.heights[0])) * (this.surface.height - TITLE - 26); }
-  /** @param {number} px @param {number} py */
+  /** From a point of the canvas to x and y over the line, else to a sample in the plane. @param {number} px @param {number} py @returns {Point} */
   valueAt(px, py) {
+    if (!this.line) {
+      const { side, left, top } = this.square;
+      return [this.reach * ((2 * (px - left)) / side - 1), this.reach * (1 - (2 * (py - top)) / side)];
+    }
     return [
       this.range[0] + ((px - PAD) / (this.surface.width - PAD - 10)) * (this.range[1] - this.range[0]),
       this.heights[0] + (1 - (py - TITLE) / (this.surface.height - TITLE - 26)) * (this.heights[1] - this.heights[0]),
@@ -121,12 +126,12 @@ export class FunctionPlot extends Picture {
       const values = run.classOutputsAt(position, this.points), d = this.points.shape[1];
       for (let c = 0; c < run.K; c++) surface.path(Array.from({ length: LINE_POINTS }, (_, k) => [this.x(this.points.data[k * d]), this.y(Math.max(this.heights[0], Math.min(this.heights[1], values[k * run.K + c])))]), { stroke: colors.classes[c], width: 2.5 });
     } else if (run) surface.path(curve(run, position), { stroke: colors.accent, width: 3 });
-    data.X.forEach((x, k) => {
-      const [px, py] = [this.x(x[0]), this.y(data.y[k])];
+    data.X.forEach((_, k) => {
+      const [px, py] = this.samplePoint(k);
       if (selection.sample === k) surface.circle(px, py, 11, { stroke: colors.ink, width: 2 });
       surface.circle(px, py, 5.5, { fill: colors.ink, stroke: colors.paper, width: 1.5 });
     });
-    this.model.held?.X.forEach((x, k) => surface.circle(this.x(x[0]), this.y(this.model.held?.y[k] ?? 0), 5, { fill: colors.paper, stroke: colors.accent, width: 2 }));
+    for (const [px, py] of this.heldPoints()) surface.circle(px, py, 5, { fill: colors.paper, stroke: colors.accent, width: 2 });
     surface.text(PAD - 5, this.y(0), "0", { color: colors.quiet, size: 11, align: "right" });
     const ends = [0.06, 0.94].map((share) => this.heights[0] + share * (this.heights[1] - this.heights[0]));
     for (const value of ends) if (Math.abs(this.y(value) - this.y(0)) > 12) surface.text(PAD - 5, this.y(value), shown(value, 2), { color: colors.quiet, size: 11, align: "right" });
@@ -186,7 +191,7 @@ export class FunctionPlot extends Picture {
     const { data, selection } = this.model, { side, left, top } = this.square;
     surface.rect(left, top, side, side, { stroke: colors.line });
     this.places.forEach((_, k) => {
-      const [px, py] = this.placePoint(k);
+      const [px, py] = this.samplePoint(k);
       const isPlus = data.y[k] > 0, isZero = data.y[k] === 0, r = 5;
       if (selection.sample === k) surface.circle(px, py, 10, { stroke: colors.ink, width: 2 });
       if (data.classes) surface.circle(px, py, r, { fill: colors.classes[data.y[k]], stroke: colors.ink, width: 1.8 });
@@ -194,20 +199,26 @@ export class FunctionPlot extends Picture {
       else if (isZero) surface.circle(px, py, r, { fill: colors.paper, stroke: colors.ink, width: 1.8 });
       else surface.path([[px - r, py - r], [px + r, py - r], [px + r, py + r], [px - r, py + r]], { fill: colors.paper, stroke: colors.ink, width: 1.8, close: true });
     });
-    const { held } = this.model;
-    held?.X.forEach((x, k) => {
-      const [a, b] = project(this.plane.basis, x), color = data.classes ? colors.classes[held.y[k]] : held.y[k] > 0 ? colors.positive : colors.negative;
-      const [px, py] = [left + (side * (a / this.reach + 1)) / 2, top + (side * (1 - b / this.reach)) / 2];
+    this.heldPoints().forEach(([px, py], k) => {
       surface.circle(px, py, 6, { stroke: colors.paper, width: 4 });
-      surface.circle(px, py, 6, { fill: colors.paper, stroke: color, width: 2.5 });
+      surface.circle(px, py, 6, { fill: colors.paper, stroke: heldColor(this.model, k), width: 2.5 });
     });
     if (data.classes) surface.text(8, 10, "the class with the largest output", { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
     else surface.text(8, 10, `h over ${this.plane.isWhole ? "the plane" : "the chosen plane"}: ● y > 0, ☐ y < 0${data.y.includes(0) ? ", ○ y = 0" : ""}`, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
   }
 
   /** @param {number} k @returns {Point} */
-  placePoint(k) {
-    const { side, left, top } = this.square, [a, b] = this.places[k];
+  samplePoint(k) { return this.line ? [this.x(this.model.data.X[k][0]), this.y(this.model.data.y[k])] : this.pointOf(this.places[k]); }
+
+  /** Where the held-out samples stand. @returns {Point[]} */
+  heldPoints() {
+    const { held } = this.model;
+    return held ? held.X.map((x, k) => (this.line ? [this.x(x[0]), this.y(held.y[k])] : this.pointOf(project(this.plane.basis, x)))) : [];
+  }
+
+  /** @param {Point} place @returns {Point} */
+  pointOf([a, b]) {
+    const { side, left, top } = this.square;
     return [left + (side * (a / this.reach + 1)) / 2, top + (side * (1 - b / this.reach)) / 2];
   }
 
@@ -216,9 +227,8 @@ export class FunctionPlot extends Picture {
     /** @type {{sample: number} | null} */
     let best = null;
     let distance = 14;
-    for (const [k, x] of this.model.data.X.entries()) {
-      const [a, b] = this.line ? [this.x(x[0]), this.y(this.model.data.y[k])] : this.placePoint(k);
-      const gap = Math.hypot(a - px, b - py);
+    for (const k of this.model.data.X.keys()) {
+      const [x, y] = this.samplePoint(k), gap = Math.hypot(x - px, y - py);
       if (gap < distance) { best = { sample: k }; distance = gap; }
     }
     return best;

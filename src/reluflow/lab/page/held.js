@@ -1,10 +1,22 @@
 // Held-out samples: the loss of a run on samples that it was not trained on, and how many of them are right.
 // @ts-check
 import { shown } from "./dom.js";
-/** @import { HeldOut } from "./model.d.ts" */
+/** @import { HeldOut, PaintedModel, Point } from "./model.d.ts" */
 /** @import { Run } from "./run.js" */
 
 const MOST_PRODUCTS = 2e7; // of a curve over the run: beyond, it has fewer points
+
+/** The colour of a held-out sample, by its label. @param {PaintedModel} model @param {number} k */
+export function heldColor({ held, data: { classes }, palette: colors }, k) {
+  const label = held?.y[k] ?? 0;
+  return classes ? colors.classes[label] : label > 0 ? colors.positive : label < 0 ? colors.negative : colors.dead;
+}
+
+/** The held-out sample under a point, or null. @param {Point[]} points of all of them @param {number} px @param {number} py */
+export function heldUnder(points, px, py) {
+  const gaps = points.map(([x, y]) => Math.hypot(x - px, y - py)), least = Math.min(...gaps);
+  return least < 12 ? gaps.indexOf(least) : null;
+}
 
 /** Outputs of the run at the samples, of each class where there are several. @param {Run} run @param {number} position @param {HeldOut} held */
 function outputs(run, position, { X }) {

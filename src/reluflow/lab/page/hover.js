@@ -1,8 +1,11 @@
 // The name of what lies under the pointer.
 // @ts-check
 import { project } from "./planes.js";
-import { shown, vectorText } from "./dom.js";
-/** @import { Data, Extremal, Found, ShownNeurons } from "./model.d.ts" */
+import { shown, shownTime, vectorText } from "./dom.js";
+import { EXPLANATIONS } from "./explanations.js";
+import { heldUnder } from "./held.js";
+import { EVENT_WORDS } from "./run.js";
+/** @import { Data, Extremal, Found, Model, Point, ShownNeurons } from "./model.d.ts" */
 /** @import { Viewer } from "./viewer.js" */
 
 const KIND_WORDS = { maximum: "attracts neurons with a > 0", minimum: "attracts neurons with a < 0", saddle: "attracts from some sides only" };
@@ -14,6 +17,9 @@ export function nameAt(viewer, px, py) {
   /** @type {Found & {arrow?: number} | null} */
   const found = viewer.isSphere ? viewer.sphere.pick(px, py, state) : plane.pick(px, py, state);
   if (found?.sample !== undefined) return sampleName(model.data, found.sample, !viewer.isSphere);
+  const heldPoints = viewer.isSphere ? viewer.sphere.heldPoints().map(([x, y, depth]) => /** @type {Point} */ (depth > 0 ? [x, y] : [NaN, NaN])) : plane.heldPoints();
+  const out = heldUnder(heldPoints, px, py);
+  if (out !== null) return heldName(model, out);
   if (found?.neuron !== undefined) return neuronName(state, found.neuron);
   if (viewer.isSphere) return found?.arrow !== undefined ? arrowName(model.extremal[found.arrow], found.arrow) : "";
   const [x, y] = [px - plane.center[0], plane.center[1] - py], distance = Math.hypot(x, y), angle = (Math.atan2(y, x) + TURN) % TURN;
@@ -36,15 +42,55 @@ export function nameAt(viewer, px, py) {
   return "";
 }
 
+/** The name of what lies under the pointer in the plot of the function. @param {Viewer} viewer @param {number} px @param {number} py @returns {string} */
+export function functionNameAt({ function: plot, model }, px, py) {
+  const found = plot.pick(px, py);
+  if (found) return sampleName(model.data, found.sample, true);
+  const out = heldUnder(plot.heldPoints(), px, py);
+  return out === null ? "" : heldName(model, out);
+}
+
+/** The name of what lies under the pointer in the tracks. @param {Viewer} viewer @param {number} px @param {number} py @returns {string} */
+export function trackNameAt({ tracks, model }, px, py) {
+  const { run } = model, found = tracks.pick(px, py);
+  if (!run || !found) return "";
+  const at = (/** @type {number | null} */ t, logT = NaN) => `t = ${shownTime(t === Infinity ? null : t, logT)}`;
+  switch (found.what) {
+    case "neuron": {
+      const { neuron: j, state: k, title, value } = found, isDead = run.deathFrame[j] <= run.t[k];
+      return `Neuron ${j + 1}${run.K > 1 ? "" : `, a ${run.signs[k * run.m + j] > 0 ? ">" : "<"} 0`}${isDead ? ", dead" : ""}: ${title} ${value} at ${at(run.t[k], run.logT[k])}.`;
+    }
+    case "loss": return `${found.curve}: ${shown(found.loss)} at ${at(found.t, found.logT)}.`;
+    case "arrow": return arrowName(model.extremal[found.arrow], found.arrow);
+    case "event": {
+      const { t, kind, neuron, sample } = run.events, k = found.event;
+      return `${EVENT_WORDS[kind[k]]} at ${at(t[k])}${neuron[k] >= 0 ? `: neuron ${neuron[k] + 1}` : ""}${sample[k] >= 0 ? `, sample ${sample[k] + 1}` : ""}.`;
+    }
+    default: {
+      const { name, start, end } = run.header.phases[found.phase];
+      return `The phase "${name}", from ${at(start)} to ${at(end, run.header.log_time ?? NaN)}. ${EXPLANATIONS[name] ?? ""}`;
+    }
+  }
+}
+
+/** @param {Model} model @param {number} k */
+function heldName({ data, held }, k) {
+  if (!held) return "";
+  return `Held-out sample ${k + 1}: x = ${vectorText(held.X[k])}, ${labelWords(data, held.y[k])}; the run was not trained on it.`;
+}
+
 /** @param {Extremal} one @param {number} index */
 function arrowName(one, index) {
   return `Arrow ${index + 1}, an extremal vector: a ${one.kind} of G with |D| = ${shown(one.norm)}; it ${KIND_WORDS[one.kind]}.`;
 }
 
 /** @param {Data} data @param {number} k @param {boolean} canDrag */
-export function sampleName(data, k, canDrag) {
-  return `Sample ${k + 1}: x = ${vectorText(data.X[k])}, ${data.classes ? `class ${data.classes[data.y[k]]}` : `y = ${shown(data.y[k])}`}.${canDrag ? " Drag it." : ""}`;
+function sampleName(data, k, canDrag) {
+  return `Sample ${k + 1}: x = ${vectorText(data.X[k])}, ${labelWords(data, data.y[k])}.${canDrag ? " Drag it." : ""}`;
 }
+
+/** @param {Data} data @param {number} label */
+function labelWords({ classes }, label) { return classes ? `class ${classes[label]}` : `y = ${shown(label)}`; }
 
 /** @param {ShownNeurons} state @param {number} j */
 function neuronName(state, j) {

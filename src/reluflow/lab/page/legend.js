@@ -13,6 +13,7 @@ export function legendOf(model, isSphere) {
   const colours = K > 1 ? "its colour is the class that it speaks for most" : "● a > 0, ◆ a < 0";
   const words = [` Each dot is one neuron: ${where}; ${colours}${model.leak === 0 ? "; hollow: dead, it responds to no sample" : ""}. `];
   if (model.geometry) words.push("The ring’s colour says which arrow a neuron starting there turns to (inner ring a > 0, outer a < 0). Lines are where a sample switches a neuron on or off.");
+  if (model.held) words.push(" Hollow samples are held out: the run is not trained on them.");
   if (model.ghost && model.isDescentBeside) words.push(" A ring and a dashed line mark a neuron that descent, drawn faintly, has active on other samples than the flow at this time.");
   return [formula, element("span", { class: "explained" }, words)];
 }

@@ -131,7 +131,7 @@ Object.defineProperty(window, "reluflow", {
     answers: () => app.numAnswers,
     run: () => (app.run ? copy(app.run.header) : null),
     extremal: () => copy(app.extremal()),
-    plane: () => ({ center: viewer.plane.center, samples: viewer.model.data.X.map((_, k) => viewer.plane.samplePoint(k)), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
+    plane: () => ({ center: viewer.plane.center, samples: viewer.model.data.X.map((_, k) => viewer.plane.samplePoint(k)), held: viewer.plane.heldPoints(), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
     paint: (/** @type {number} */ place) => { viewer.pause(); viewer.scrub(place, true); viewer.paint(); },
     select: (/** @type {Found} */ found) => app.select(found),
     nearSide: (/** @type {"sample" | "neuron"} */ kind) => {
@@ -155,6 +155,7 @@ Object.defineProperty(window, "reluflow", {
     dead: () => { const state = viewer.displayed(); return Array.from({ length: state.m }, (_, j) => j).filter((j) => state.isDead?.(j)); },
     differingGates: () => copy(viewer.differingGates()),
     ghostCurve: () => (app.run && app.ghost ? viewer.tracks.curveOf(app.run, app.ghost).map(([time, x]) => [time, Number.isFinite(x)]) : []),
+    plot: () => ({ samples: viewer.model.data.X.map((_, k) => viewer.function.samplePoint(k)), held: viewer.function.heldPoints() }),
     functionTop: () => [viewer.function.y(viewer.function.heights[1]), viewer.function.y(viewer.function.heights[0])],
   }),
 });

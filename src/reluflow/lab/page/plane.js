@@ -3,6 +3,7 @@
 import { planeOf, project } from "./planes.js";
 import { CanvasSurface } from "./surface.js";
 import { shown } from "./dom.js";
+import { heldColor } from "./held.js";
 import { Picture } from "./picture.js";
 /** @import { Surface } from "./drawing.d.ts" */
 /** @import { Arc, Found, Gate, PaintedModel, PlanarGeometry, Point, ShownNeurons } from "./model.d.ts" */
@@ -30,6 +31,7 @@ export class Plane extends Picture {
     // filled by `show` and `layout`
     /** @type {ChosenPlane} */ this.plane = { basis: [], words: "", isWhole: false };
     /** @type {Point[]} */ this.places = [];
+    /** Of the samples that are held out. @type {Point[]} */ this.heldPlaces = [];
     /** @type {Point} */ this.center = [0, 0];
     this.reach = this.radius = 1;
   }
@@ -41,7 +43,8 @@ export class Plane extends Picture {
     const { X } = model.data;
     this.plane = planeOf(model.view.plane, X, model.extremal);
     this.places = X.map((x) => project(this.plane.basis, x));
-    this.reach = this.heldReach ?? Math.max(...this.places.map(([x, y]) => Math.hypot(x, y)), 1e-12);
+    this.heldPlaces = (model.held?.X ?? []).map((x) => project(this.plane.basis, x));
+    this.reach = this.heldReach ?? Math.max(...[...this.places, ...this.heldPlaces].map(([x, y]) => Math.hypot(x, y)), 1e-12);
     this.layout();
   }
 
@@ -53,8 +56,14 @@ export class Plane extends Picture {
   }
 
   /** @param {number} k @returns {Point} */
-  samplePoint(k) {
-    const [x, y] = this.places[k], factor = (0.94 * this.radius) / this.reach;
+  samplePoint(k) { return this.pointOf(this.places[k]); }
+
+  /** Where the held-out samples stand. */
+  heldPoints() { return this.heldPlaces.map((place) => this.pointOf(place)); }
+
+  /** @param {Point} place @returns {Point} */
+  pointOf([x, y]) {
+    const factor = (0.94 * this.radius) / this.reach;
     return [this.center[0] + factor * x, this.center[1] - factor * y];
   }
 
@@ -215,6 +224,7 @@ export class Plane extends Picture {
   drawSamples(surface, colors) {
     const { y, classes } = this.model.data;
     const many = y.length > MANY;
+    this.drawHeld(surface, many ? 4 : 8);
     this.places.forEach((_, k) => {
       const [px, py] = this.samplePoint(k);
       const color = classes ? colors.classes[y[k]] : y[k] > 0 ? colors.positive : y[k] < 0 ? colors.negative : colors.dead;
@@ -226,6 +236,18 @@ export class Plane extends Picture {
       if (y[k] >= 0) surface.circle(px, py, size, { fill: color, stroke: colors.paper, width: 2 });
       else surface.path(box, { fill: color, stroke: colors.paper, width: 2, close: true });
       if (!many) surface.text(px, py, classes ? signOf(classes, y[k]) : y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold" });
+    });
+  }
+
+  /** Held-out samples are hollow: no neuron feels them. @param {Surface} surface @param {number} size */
+  drawHeld(surface, size) {
+    const { held, data: { classes }, palette: colors } = this.model;
+    this.heldPoints().forEach(([px, py], k) => {
+      const label = held?.y[k] ?? 0, color = heldColor(this.model, k);
+      const box = [[px - size, py - size], [px + size, py - size], [px + size, py + size], [px - size, py + size]];
+      if (label >= 0) surface.circle(px, py, size, { fill: colors.paper, stroke: color, width: 2.5 });
+      else surface.path(box, { fill: colors.paper, stroke: color, width: 2.5, close: true });
+      if (size > 5) surface.text(px, py, classes ? signOf(classes, label) : label > 0 ? "+" : label < 0 ? "−" : "0", { color, size: 13, align: "center", weight: "bold" });
     });
   }
 

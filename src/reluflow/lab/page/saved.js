@@ -11,7 +11,7 @@ import { Viewer } from "./viewer.js";
 import { whyOf } from "./why.js";
 import { decodeFrame, rowsOf } from "./wire.js";
 /** @import { Limit } from "./answers.d.ts" */
-/** @import { Data, Model, PlanarGeometry, Selection, View } from "./model.d.ts" */
+/** @import { Data, HeldOut, Model, PlanarGeometry, Selection, View } from "./model.d.ts" */
 
 const MOST_EVENTS = 300;
 
@@ -19,8 +19,9 @@ const MOST_EVENTS = 300;
  * Show a run given as two frames.
  * @param {HTMLElement} root @param {ArrayBuffer[]} buffers of the data and of the run
  * @param {(model: Model, edits: SavedEdits) => void} onSelect called when a neuron or a sample was chosen or moved
+ * @param {HeldOut | null} held samples that it was not trained on
  */
-export function showRun(root, buffers, onSelect = () => {}, place = 1) {
+export function showRun(root, buffers, onSelect = () => {}, place = 1, held = null) {
   const [head, runHead] = buffers.map(decodeFrame);
   if (head.what !== "data" || runHead.what !== "run") throw new Error("a saved page holds the data and the run");
   const { arrays } = head;
@@ -38,7 +39,7 @@ export function showRun(root, buffers, onSelect = () => {}, place = 1) {
   const selection = { sample: null, neuron: null };
   const run = new Run(runHead);
   /** @type {Model} */
-  const model = { data, geometry, extremal: geometry ? geometry.extremal : [], run, ghost: null, view, selection, leak: runHead.leak };
+  const model = { data, geometry, extremal: geometry ? geometry.extremal : [], run, ghost: null, held, view, selection, leak: runHead.leak };
   const viewer = new Viewer(root, {
     onAxis: (axis) => {
       view.at = run.placeOfPosition(viewer.position, axis);
@@ -63,7 +64,7 @@ export function showSavedPage() {
   document.body.classList.toggle("is-embedded", window.self !== window.top);
   const limit = JSON.parse(find("limit").textContent ?? "null"), says = find("says");
   const write = (/** @type {Model} */ model, /** @type {SavedEdits} */ edits) => says.replaceChildren(...(edits.isEdited ? sayingsOfEdits(model, edits) : sayings(model, limit)));
-  const { viewer, model, edits } = showRun(find("viewer"), [bytes("data"), bytes("run")], write, 0);
+  const { viewer, model, edits } = showRun(find("viewer"), [bytes("data"), bytes("run")], write, 0, JSON.parse(find("held").textContent ?? "null"));
   write(model, edits);
   document.addEventListener("keydown", (event) => {
     if (/^(input|select|button|summary)$/i.test(/** @type {HTMLElement} */ (event.target).tagName)) return;
@@ -74,6 +75,7 @@ export function showSavedPage() {
     extremal: () => JSON.parse(JSON.stringify(model.extremal)),
     data: () => JSON.parse(JSON.stringify({ X: model.data.X, y: model.data.y, w: model.data.w, a: model.data.a })),
     sample: (/** @type {number} */ k) => viewer.plane.samplePoint(k),
+    held: () => viewer.plane.heldPoints(), plot: (/** @type {number} */ k) => viewer.function.samplePoint(k),
     at: () => viewer.position, scrub: (/** @type {number} */ place) => viewer.scrub(place),
     neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()),
   }) });

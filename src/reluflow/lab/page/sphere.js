@@ -1,5 +1,6 @@
 // The sphere of directions for d = 3: great circles of the samples, extremal vectors, neurons; drag to turn it.
 // @ts-check
+import { heldColor } from "./held.js";
 import { GLYPHS, signOf } from "./plane.js";
 import { Picture } from "./picture.js";
 /** @import { Look, Surface } from "./drawing.d.ts" */
@@ -54,6 +55,11 @@ export class Sphere extends Picture {
     return arrow >= 0 ? { arrow } : null;
   }
 
+  /** Where the directions of the held-out samples stand, and how near they are. @param {{width: number, height: number}} surface */
+  heldPoints(surface = this.surface) {
+    return (this.model.held?.X ?? []).map((x) => { const norm = Math.hypot(...x); return this.place(x.map((value) => value / norm), surface); });
+  }
+
   /** The second run is not drawn here. @param {ShownNeurons} state */
   draw(state) {
     this.surface.resize();
@@ -81,6 +87,7 @@ export class Sphere extends Picture {
       surface.text(px, py, classes ? signOf(classes, y[k]) : y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold", alpha });
       surface.text(px + 12, py - 11, String(k + 1), { color: colors.ink, size: 12, alpha: depth > 0 ? 1 : 0.4, halo: colors.paper });
     });
+    this.heldPoints(surface).forEach(([px, py, depth], k) => surface.circle(px, py, many ? 3 : 7, { fill: colors.paper, stroke: heldColor(this.model, k), width: 2.5, alpha: depth > 0 ? 1 : 0.35 }));
     this.drawNeurons(surface, state, place, colors);
     this.model.extremal.slice(0, 60).forEach((found, index) => {
       const [px, py, depth] = place(found.direction);

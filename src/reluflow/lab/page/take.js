@@ -71,7 +71,8 @@ export class TakeAway {
     const shell = await (await fetch("saved.html")).text();
     const plain = this.app.state.run.name.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
     const limit = answers.limit ? JSON.stringify({ ...answers.limit, arrays: undefined }).replaceAll("<", "\\u003c") : "null";
-    const parts = { "@TITLE@": plain, "@DATA@": base64(answers.data.buffer), "@RUN@": base64(run.header.buffer), "@LIMIT@": limit };
+    const held = JSON.stringify(this.viewer.model.held ?? null); // numbers, and the words of the objective
+    const parts = { "@TITLE@": plain, "@HELD@": held, "@DATA@": base64(answers.data.buffer), "@RUN@": base64(run.header.buffer), "@LIMIT@": limit };
     const text = Object.entries(parts).reduce((page, [mark, words]) => page.split(mark).join(words), shell);
     download(`${this.name()}.html`, text, "text/html");
     this.app.say("The page is in your downloads; it needs no server.");

@@ -11,10 +11,17 @@ import { Picture } from "./picture.js";
 /** @import { Palette } from "./surface.js" */
 
 /** @typedef {{top: number, height: number}} Row where one of the tracks stands */
-/** @typedef {(k: number, j: number) => number} Quantity of a neuron in a kept state */
+/** @typedef {{title: string, name: string, value: (k: number, j: number) => number, isLog: boolean}} Quantity of a neuron in a kept state */
+/**
+ * What lies under a pointer.
+ * @typedef {{what: "neuron", neuron: number, state: number, title: string, value: string}
+ *   | {what: "loss", curve: string, loss: number, t: number, logT: number}
+ *   | {what: "arrow", arrow: number} | {what: "event", event: number} | {what: "phase", phase: number}} FoundInTracks
+ */
 
 const LEFT = 58, RIGHT = 14, TOP = 36, GAP = 24, BOTTOM = 34;
 const MOST_LINES = 60, LINES_AT_ONCE = 6;
+const REACH = 6; // pixels from a line at which a pointer is on it
 
 export class Tracks extends Picture {
   /** @param {HTMLCanvasElement} canvas */
@@ -80,17 +87,12 @@ export class Tracks extends Picture {
     const colors = this.model.palette;
     const { ghost } = this.model, axis = this.model.view.axis;
     surface.clear(colors.paper);
-    const height = (surface.height - TOP - BOTTOM - 2 * GAP) / 3;
-    const rows = [0, 1, 2].map((k) => ({ top: TOP + k * (height + GAP), height }));
+    const rows = rowsOn(surface), [sizes, directions] = quantitiesOf(run);
     this.drawPhases(surface, colors, run, axis);
     this.drawLoss(surface, colors, rows[0], run, ghost);
     yield;
-    yield* this.drawingLines(surface, colors, rows[1], "size of the neurons, |w|", run, (k, j) => run.logW[k * run.m + j] / Math.LN10, true);
-    /** @type {Quantity} */
-    const angles = (k, j) => run.d === 2
-      ? (Math.atan2(run.units[(k * run.m + j) * 2 + 1], run.units[(k * run.m + j) * 2]) * 180) / Math.PI
-      : angleToEnd(run, k, j);
-    yield* this.drawingLines(surface, colors, rows[2], run.d === 2 ? "direction of w in degrees" : "degrees from the final direction", run, angles, false);
+    yield* this.drawingLines(surface, colors, rows[1], run, sizes);
+    yield* this.drawingLines(surface, colors, rows[2], run, directions);
     this.drawEvents(surface, colors, run, axis);
     this.drawTimes(surface, colors, run, axis);
   }
@@ -113,8 +115,9 @@ export class Tracks extends Picture {
     return Array.from(one.records.logT, (logT, k) => [logT, logT > last ? NaN : this.x(run.placeOf(one.records.t[k], logT, view.axis))]);
   }
 
-  /** @param {Surface} surface @param {Palette} colors @param {Row} row @param {Run} run @param {Run | null} ghost */
-  drawLoss(surface, colors, row, run, ghost) {
+  /** How the losses are drawn: the range, the height of each, and the points of the held-out loss. @param {Row} row @param {Run} run */
+  lossScale(row, run) {
+    const { ghost } = this.model;
     const held = this.model.held ? heldCurve(run, this.model.held) : [];
     const losses = [...[run, ghost].flatMap((one) => (one ? Array.from(one.records.loss) : [])), ...held.map(([, loss]) => loss)].filter((loss) => loss > 0 && loss < Infinity);
     const high = Math.log10(Math.max(...losses, 1e-300)), low = Math.max(Math.log10(Math.min(...losses, 1)), high - 14);
@@ -122,28 +125,59 @@ export class Tracks extends Picture {
     const value = (/** @type {number} */ loss) => isFlat ? loss : Math.log10(Math.max(loss, 1e-300));
     const [bottom, top] = isFlat ? [isLinear ? 0 : 0.97 * Math.min(...losses), 1.02 * Math.max(...losses)] : [Math.floor(low), Math.ceil(high + 0.05)];
     const y = (/** @type {number} */ loss) => row.top + row.height * (1 - Math.min(1, Math.max(0, (value(loss) - bottom) / (top - bottom || 1))));
+    return { bottom, top, isFlat, isCut, y, held };
+  }
+
+  /** The points of the loss of a run. @param {Run} run the first @param {Run} one @param {(loss: number) => number} y @returns {Point[]} */
+  lossPoints(run, one, y) { return this.curveOf(run, one).map(([, x], k) => [x, y(one.records.loss[k])]); }
+
+  /** The points of the loss on what is held out. @param {Run} run @param {[number, number][]} held @param {(loss: number) => number} y @returns {Point[]} */
+  heldPoints(run, held, y) {
+    const places = run.frameAxis(this.model.view.axis);
+    return held.map(([k, loss]) => [this.x(places[k]), Number.isFinite(loss) ? y(loss) : NaN]);
+  }
+
+  /** @param {Surface} surface @param {Palette} colors @param {Row} row @param {Run} run @param {Run | null} ghost */
+  drawLoss(surface, colors, row, run, ghost) {
+    const { bottom, top, isFlat, isCut, y, held } = this.lossScale(row, run);
     this.frame(surface, colors, row, "loss", isFlat ? [shown(bottom, 3), shown(top, 3)] : [`${isCut ? "≤ " : ""}1e${bottom}`, `1e${top}`]);
     const last = run.logT[run.T - 1] + 1e-9; // a second run that goes on is cut there, not drawn on one line
-    const curve = (/** @type {Run} */ one) => this.curveOf(run, one).map(([, x], k) => [x, y(one.records.loss[k])]);
     if (ghost && ghost.logT[ghost.T - 1] > last) surface.text(surface.width - RIGHT, row.top - 9, "the second run (dashed) goes on →", { color: colors.quiet, size: 11, align: "right", halo: colors.paper });
-    if (ghost) surface.path(curve(ghost), { stroke: colors.quiet, width: 1.8, dash: [5, 4] });
-    surface.path(curve(run), { stroke: colors.ink, width: 2 });
+    if (ghost) surface.path(this.lossPoints(run, ghost, y), { stroke: colors.quiet, width: 1.8, dash: [5, 4] });
+    surface.path(this.lossPoints(run, run, y), { stroke: colors.ink, width: 2 });
     if (!held.length) return;
-    const places = run.frameAxis(this.model.view.axis);
-    surface.path(held.map(([k, loss]) => [this.x(places[k]), Number.isFinite(loss) ? y(loss) : NaN]), { stroke: colors.accent, width: 2, dash: [2, 3] });
+    surface.path(this.heldPoints(run, held, y), { stroke: colors.accent, width: 2, dash: [2, 3] });
     surface.text(LEFT + 34, row.top - 9, "(dotted: held out)", { color: colors.quiet, size: 11, halo: colors.paper });
   }
 
-  /** @param {Surface} surface @param {Palette} colors @param {Row} row @param {string} title @param {Run} run @param {Quantity} value @param {boolean} isLog */
-  *drawingLines(surface, colors, row, title, run, value, isLog) {
-    const axis = run.frameAxis(this.model.view.axis);
-    const picked = this.pickedNeurons(run);
+  /** The range of a quantity over the neurons that are drawn. @param {Run} run @param {number[]} picked @param {Quantity} quantity */
+  rangeOf(run, picked, { value, isLog }) {
     let low = Infinity, high = -Infinity;
     for (const j of picked) for (let k = 0; k < run.T; k++) { const v = value(k, j); if (Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); } }
     if (!isLog) [low, high] = run.d === 2 ? [-180, 180] : [0, Math.max(high, 1)];
     if (isLog) [low, high] = [Math.floor(low), Math.ceil(high)];
-    if (!(high > low)) { low -= 1; high += 1; }
-    const y = (/** @type {number} */ v) => row.top + row.height * (1 - (v - low) / (high - low));
+    return high > low ? [low, high] : [low - 1, high + 1];
+  }
+
+  /** The line of a neuron, as many points as kept states; none where an angle goes from 180 to -180 degrees. @param {Run} run @param {number} j @param {Quantity} quantity @param {(v: number) => number} y */
+  linePoints(run, j, { value, isLog }, y) {
+    const axis = run.frameAxis(this.model.view.axis);
+    /** @type {Point[]} */
+    const points = [];
+    let before = NaN;
+    for (let k = 0; k < run.T; k++) {
+      const v = value(k, j);
+      if (!isLog && run.d === 2 && Math.abs(v - before) > 180) points.push([NaN, NaN]);
+      points.push([this.x(axis[k]), y(v)]);
+      before = v;
+    }
+    return points;
+  }
+
+  /** @param {Surface} surface @param {Palette} colors @param {Row} row @param {Run} run @param {Quantity} quantity */
+  *drawingLines(surface, colors, row, run, quantity) {
+    const { isLog, title } = quantity, picked = this.pickedNeurons(run);
+    const [low, high] = this.rangeOf(run, picked, quantity), y = heightIn(row, low, high);
     this.frame(surface, colors, row, title, isLog ? [`1e${low}`, `1e${high}`] : [`${shown(low, 3)}°`, `${shown(high, 3)}°`]);
     if (!isLog && run.d === 2) {
       this.model.extremal.forEach((found, index) => {
@@ -154,18 +188,68 @@ export class Tracks extends Picture {
     for (const [at, j] of picked.entries()) {
       if (at % LINES_AT_ONCE === 0) yield;
       const isChosen = this.model.selection.neuron === j;
-      const points = [];
-      let before = NaN;
-      for (let k = 0; k < run.T; k++) {
-        const v = value(k, j);
-        if (!isLog && run.d === 2 && Math.abs(v - before) > 180) points.push([NaN, NaN]); // from 180 to -180 degrees
-        points.push([this.x(axis[k]), y(v)]);
-        before = v;
-      }
+      const points = this.linePoints(run, j, quantity, y);
       const sign = run.signs[(run.T - 1) * run.m + j];
       const classOf = run.K > 1 ? run.classesIn(run.T - 1) : null;
       surface.path(points, { stroke: isChosen ? colors.ink : classOf ? colors.classes[classOf(j)] : sign > 0 ? colors.positive : colors.negative, width: isChosen ? 3 : 1, alpha: isChosen ? 1 : 0.55 });
     }
+  }
+
+  /** What lies under a point: an event, a line, or a phase at its name. @param {number} px @param {number} py @returns {FoundInTracks | null} */
+  pick(px, py) {
+    const { run } = this.model, rows = rowsOn(this.surface);
+    if (!run) return null;
+    if (py > this.surface.height - BOTTOM) return this.pickEvent(run, px);
+    if (py < TOP - 12) return this.pickPhase(run, px);
+    const k = rows.findIndex(({ top, height }) => py > top - REACH && py < top + height + REACH);
+    if (k < 0) return null;
+    return k === 0 ? this.pickLoss(run, rows[0], px, py) : this.pickLine(run, rows[k], quantitiesOf(run)[k - 1], px, py);
+  }
+
+  /** @param {Run} run @param {number} px @returns {FoundInTracks | null} */
+  pickEvent(run, px) {
+    const gaps = Array.from(run.events.t, (t) => (Number.isFinite(t) ? Math.abs(this.x(run.placeOf(t, 0, this.model.view.axis)) - px) : Infinity));
+    const least = gaps.reduce((one, other) => Math.min(one, other), Infinity);
+    return least < REACH ? { what: "event", event: gaps.indexOf(least) } : null;
+  }
+
+  /** @param {Run} run @param {number} px @returns {FoundInTracks | null} */
+  pickPhase(run, px) {
+    const last = run.logT[run.T - 1], place = (/** @type {number | null} */ t) => this.x(run.placeOf(t ?? Infinity, last, this.model.view.axis));
+    const phase = run.header.phases.findLastIndex(({ start, end }) => px >= place(start) && px <= place(end));
+    return phase < 0 ? null : { what: "phase", phase };
+  }
+
+  /** @param {Run} run @param {Row} row @param {number} px @param {number} py @returns {FoundInTracks | null} */
+  pickLoss(run, row, px, py) {
+    const { ghost } = this.model, { y, held } = this.lossScale(row, run);
+    const recorded = (/** @type {Run} */ { records }) => Array.from(records.loss, (loss, k) => ({ loss, t: records.t[k], logT: records.logT[k] }));
+    const curves = [
+      { curve: "The loss", points: this.lossPoints(run, run, y), values: recorded(run) },
+      { curve: "The loss on what is held out", points: this.heldPoints(run, held, y), values: held.map(([k, loss]) => ({ loss, t: run.t[k], logT: run.logT[k] })) },
+      ...(ghost ? [{ curve: "The loss of the second run", points: this.lossPoints(run, ghost, y), values: recorded(ghost) }] : []),
+    ].map((one) => ({ ...one, ...nearestOn(one.points, px, py) }));
+    const { gap, curve, values, at } = curves.reduce((one, other) => (other.gap < one.gap - 1 ? other : one)); // the run itself where they lie on each other
+    return gap < REACH ? { what: "loss", curve, ...values[at] } : null;
+  }
+
+  /** @param {Run} run @param {Row} row @param {Quantity} quantity @param {number} px @param {number} py @returns {FoundInTracks | null} */
+  pickLine(run, row, quantity, px, py) {
+    const picked = this.pickedNeurons(run), [low, high] = this.rangeOf(run, picked, quantity), y = heightIn(row, low, high);
+    const lines = picked.map((neuron) => {
+      const points = this.linePoints(run, neuron, quantity, y), { gap, at } = nearestOn(points, px, py);
+      return { neuron, gap, state: at - points.slice(0, at).filter(([x]) => Number.isNaN(x)).length };
+    });
+    const found = lines.reduce((one, other) => (other.gap < one.gap ? other : one), { neuron: -1, gap: Infinity, state: 0 });
+    if (found.gap < REACH) {
+      const value = quantity.value(found.state, found.neuron);
+      const shownValue = !quantity.isLog ? shown(value) : Math.abs(value) < 250 ? shown(10 ** value, 3) : `10^${shown(value, 5)}`;
+      return { what: "neuron", neuron: found.neuron, state: found.state, title: quantity.name, value: shownValue };
+    }
+    if (quantity.isLog || run.d !== 2) return null;
+    const gaps = this.model.extremal.map(({ direction }) => Math.abs(y((Math.atan2(direction[1], direction[0]) * 180) / Math.PI) - py));
+    const arrow = gaps.indexOf(Math.min(...gaps));
+    return gaps[arrow] < REACH ? { what: "arrow", arrow } : null;
   }
 
   /** @param {Run} run */
@@ -211,6 +295,37 @@ export class Tracks extends Picture {
     surface.text(LEFT - 5, row.top + row.height - 4, low, { color: colors.quiet, size: 11, align: "right" });
     surface.text(LEFT - 5, row.top + 5, high, { color: colors.quiet, size: 11, align: "right" });
   }
+}
+
+/** Where the three tracks stand. @param {{height: number}} surface @returns {Row[]} */
+function rowsOn(surface) {
+  const height = (surface.height - TOP - BOTTOM - 2 * GAP) / 3;
+  return [0, 1, 2].map((k) => ({ top: TOP + k * (height + GAP), height }));
+}
+
+/** @param {Row} row @param {number} low @param {number} high */
+function heightIn(row, low, high) { return (/** @type {number} */ v) => row.top + row.height * (1 - (v - low) / (high - low)); }
+
+/** What is drawn of the neurons: their sizes and their directions. @param {Run} run @returns {[Quantity, Quantity]} */
+function quantitiesOf(run) {
+  const sizes = { title: "size of the neurons, |w|", name: "|w| =", value: (/** @type {number} */ k, /** @type {number} */ j) => run.logW[k * run.m + j] / Math.LN10, isLog: true };
+  if (run.d !== 2) return [sizes, { title: "degrees from the final direction", name: "degrees from its final direction:", value: (k, j) => angleToEnd(run, k, j), isLog: false }];
+  const angle = (/** @type {number} */ k, /** @type {number} */ j) => (Math.atan2(run.units[(k * run.m + j) * 2 + 1], run.units[(k * run.m + j) * 2]) * 180) / Math.PI;
+  return [sizes, { title: "direction of w in degrees", name: "direction of w, in degrees:", value: angle, isLog: false }];
+}
+
+/** How far a broken line is from a point, and which of its points is nearest along it. @param {Point[]} points @param {number} px @param {number} py */
+function nearestOn(points, px, py) {
+  let gap = Infinity, at = 0;
+  for (let k = 1; k < points.length; k++) {
+    const [[ax, ay], [bx, by]] = [points[k - 1], points[k]];
+    if (!(ax - REACH < px && px < bx + REACH)) continue; // outside, or broken here
+    const size = (bx - ax) ** 2 + (by - ay) ** 2;
+    const share = size > 0 ? Math.min(1, Math.max(0, ((px - ax) * (bx - ax) + (py - ay) * (by - ay)) / size)) : 0;
+    const distance = Math.hypot(ax + share * (bx - ax) - px, ay + share * (by - ay) - py);
+    if (distance < gap) { gap = distance; at = share < 0.5 ? k - 1 : k; }
+  }
+  return { gap, at };
 }
 
 /** By how many degrees a neuron will still turn. @param {Run} run @param {number} k @param {number} j */

@@ -3,7 +3,7 @@
 import { differingGates } from "./gates.js";
 import { element, put, shown, shownTime, write } from "./dom.js";
 import { heldWords } from "./held.js";
-import { nameAt } from "./hover.js";
+import { functionNameAt, nameAt, trackNameAt } from "./hover.js";
 import { legendOf } from "./legend.js";
 import { FunctionPlot, lineOf } from "./function_plot.js";
 import { Later } from "./later.js";
@@ -78,10 +78,12 @@ export class Viewer extends Picture {
     this.slider.addEventListener("input", () => { this.pause(); this.scrub(Number(this.slider.value)); });
     this.playButton.addEventListener("click", () => this.togglePlay());
     this.tracksCanvas.addEventListener("pointerdown", (event) => this.startTrackScrub(event));
+    this.tracksCanvas.addEventListener("pointermove", (event) => { if (event.pointerType !== "touch" && !event.buttons) this.nameUnder(event); });
+    for (const one of [this.planeCanvas, this.functionCanvas, this.tracksCanvas]) one.addEventListener("pointerleave", () => { this.name.hidden = true; });
     this.direction = 0;
     this.speed = 1;
     this.position = 0;
-    this.isDirty = this.isSphere = this.isLine = false;
+    this.isDirty = this.isSphere = this.hasLiveFunction = false;
     /** What may wait while one drags: the function, the tracks, what is said. */
     this.later = new Later();
     /** @type {number[]} */
@@ -101,9 +103,9 @@ export class Viewer extends Picture {
     this.isSphere = model.data.X[0].length === 3 && model.view.plane === "sphere";
     for (const part of [this.plane, this.sphere]) part.show(painted);
     this.position = run ? run.positionOf(model.view.at, model.view.axis) : 0;
-    this.isLine = lineOf(model.data.X) !== null; // then the function is drawn with the plane: one drags its points
+    this.hasLiveFunction = lineOf(model.data.X) !== null || this.function.held !== null; // then it is drawn with the plane: one drags its points
     if (!isOld) this.tracks.show(painted);
-    if (!model.isDragging || this.isLine) this.function.show(painted);
+    if (!model.isDragging || this.hasLiveFunction) this.function.show(painted);
     if (model.isDragging && !isOld) this.paintLater();
     put(this.slider, "value", String(model.view.at));
     put(this.axis, "value", model.view.axis);
@@ -142,12 +144,12 @@ export class Viewer extends Picture {
   /** What is under the pointer, in the next frame. */
   paintBehindPointer() {
     this.paintPlane();
-    if (this.isLine) this.paintFunction();
+    if (this.hasLiveFunction) this.paintFunction();
   }
 
   /** The function and the tracks of a run that came in the middle of a drag, in pieces between the frames. */
   paintLater() {
-    if (!this.isLine) this.later.do("function", this.paintingFunction());
+    if (!this.hasLiveFunction) this.later.do("function", this.paintingFunction());
     this.later.do("tracks", this.tracks.drawing(() => this.position));
   }
 
@@ -232,6 +234,7 @@ export class Viewer extends Picture {
   /** @param {PointerEvent} event */
   startTrackScrub(event) {
     this.pause();
+    this.name.hidden = true;
     const move = (/** @type {PointerEvent} */ one) => this.scrub(this.tracks.placeAt(one.offsetX));
     this.tracksCanvas.setPointerCapture(event.pointerId);
     move(event);
@@ -241,14 +244,20 @@ export class Viewer extends Picture {
     this.tracksCanvas.addEventListener("pointercancel", stop, { once: true });
   }
 
-  /** Name what lies under the pointer, beside it. @param {number} x @param {number} y */
-  nameUnder(x, y) {
-    const words = this.given ? nameAt(this, x, y) : "";
+  /** Name what lies under the pointer in one of the pictures, beside it. @param {PointerEvent} event */
+  nameUnder({ currentTarget, offsetX: x, offsetY: y }) {
+    const canvas = /** @type {HTMLCanvasElement} */ (currentTarget), { width, height } = canvas.getBoundingClientRect();
+    const naming = canvas === this.planeCanvas ? nameAt : canvas === this.functionCanvas ? functionNameAt : trackNameAt;
+    const words = this.given ? naming(this, x, y) : "";
     put(this.name, "hidden", !words);
     if (!words) return;
     write(this.name, words);
-    const isRight = x > 0.55 * this.plane.surface.width;
-    Object.assign(this.name.style, { top: `${Math.max(4, y + 14)}px`, left: isRight ? "auto" : `${x + 14}px`, right: isRight ? `${this.plane.surface.width - x + 10}px` : "auto" });
+    if (this.name.parentNode !== canvas.parentNode) canvas.after(this.name);
+    const isRight = x > 0.55 * width, isLow = y > 0.5 * height && canvas !== this.planeCanvas;
+    Object.assign(this.name.style, {
+      top: isLow ? "auto" : `${Math.max(4, y + 14)}px`, bottom: isLow ? `${height - y + 10}px` : "auto",
+      left: isRight ? "auto" : `${x + 14}px`, right: isRight ? `${width - x + 10}px` : "auto",
+    });
   }
 
   /** To the next or the previous kept state. @param {1 | -1} by */
