@@ -60,7 +60,7 @@ class RadauRule:
         """The rule for the integral of a weight, given at the nodes, times a polynomial.
 
         >>> rule = RadauRule.of_order(3)
-        >>> rule.weighted(2.0 * np.ones(3)).integration[-1].sum().round(12)
+        >>> round(float(rule.weighted(2.0 * np.ones(3)).integration[-1].sum()), 12)
         2.0
         """
         integration = self.integration * weights
