@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from reluflow.arrays import (
     BoolVector,
     FloatCube,
     FloatMatrix,
     FloatVector,
+    IntArray,
     IntCube,
     IntMatrix,
     IntVector,
@@ -133,6 +135,12 @@ class CrosserPaths(NamedTuple):
 
 
 @kernel()
+def doubled(values: IntVector) -> IntArray:
+    """The values twice, so that there is room for as many again."""
+    return np.concatenate((values, values))
+
+
+@kernel()
 def paths_until(stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members) -> CrosserPaths:
     """Follow each crosser from group to group until `stop`; nothing is changed."""
     crossers, walls, thetas = arrivals.neurons, arrivals.walls, arrivals.thetas
@@ -212,10 +220,8 @@ def paths_until(stop: float, arrivals: Arrivals, course: Course, layout: Layout,
                 write_columns_at(dense, layout.starts[target], theta, frame)
                 _write_coefficients(frame, z, residual, shape)
             if count == neurons.shape[0]:  # room for as many again
-                neurons = np.concatenate((neurons, neurons))
-                event_walls = np.concatenate((event_walls, event_walls))
+                neurons, event_walls, codes = doubled(neurons), doubled(event_walls), doubled(codes)
                 event_thetas = np.concatenate((event_thetas, event_thetas))
-                codes = np.concatenate((codes, codes))
             neurons[count], event_walls[count], event_thetas[count], codes[count] = j, wall, theta, code
             count += 1
             g = target
@@ -239,7 +245,7 @@ def paths_until(stop: float, arrivals: Arrivals, course: Course, layout: Layout,
     )
 
 
-@kernel(inline="always")
+@njit(inline="always")
 def carry_until_trouble(
     stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members
 ) -> tuple[float, CrosserPaths]:

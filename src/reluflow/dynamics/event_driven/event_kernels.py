@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector, IntArray, IntVector
 from reluflow.bernstein_kernels import first_root, value_at
@@ -18,7 +19,7 @@ from reluflow.dynamics.event_driven.grouped_neurons_kernels import (
     renew_moments,
     through_columns,
 )
-from reluflow.dynamics.event_driven.next_step_kernels import StateReading, StepSpace
+from reluflow.dynamics.event_driven.next_step_kernels import StateReading, StepSpace, start_from_end
 from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
 from reluflow.dynamics.event_driven.step_kernels import write_columns_at
 from reluflow.dynamics.shared.flow_kernels import Layout, stiffness_at
@@ -89,8 +90,7 @@ def reach_event(
         carried = nobody(stop)
     stop, elapsed = carried.stop, way.elapsed
     if stop >= 1.0:
-        space.slopes[0] = space.slopes[12]
-        space.rates[0] = 1.0
+        start_from_end(space)
     else:
         # as the polynomial says, not put back on the quadric: a shift would take neurons across walls unseen
         elapsed = value_at(space.clock, stop)
@@ -99,15 +99,15 @@ def reach_event(
         for g in range(carried.growth.shape[0]):
             members.path[g] += carried.growth[g]
         refresh_expiry(carried.looked, end, layout, members)
-    due = standing_on_walls(stop, num_met, end, space, layout)
+    arrivals = all_arrivals(stop, num_met, carried.arrivals, end, space, layout, table)
     return (
         stop,
         elapsed,
         carried.is_cut,
         carried.num_evaluations,
-        np.concatenate((table.neurons[space.met_columns[due]], carried.arrivals.neurons)),
-        np.concatenate((space.met_walls[due], carried.arrivals.walls)),
-        np.concatenate((space.met_thetas[due], carried.arrivals.thetas)),
+        arrivals.neurons,
+        arrivals.walls,
+        arrivals.thetas,
         carried.neurons,
         carried.walls,
         carried.thetas,
@@ -115,27 +115,36 @@ def reach_event(
     )
 
 
-@kernel(inline="always")
+@njit(inline="always")
 def nobody(stop: float) -> Carried:
     """`carried_through` where there are no frames."""
     none, never = np.empty(0, dtype=np.int64), np.empty(0)
     return Carried(stop, False, Arrivals(none, none, never), none, none, never, none, never, none, 0)
 
 
-@kernel(inline="always")
-def standing_on_walls(stop: float, num_met: int, here: FloatMatrix, space: StepSpace, layout: Layout) -> IntArray:
-    """Which of the columns that a step meets walls with stand on one at its end.
+@njit(inline="always")
+def all_arrivals(
+    stop: float,
+    num_met: int,
+    light: Arrivals,
+    here: FloatMatrix,
+    space: StepSpace,
+    layout: Layout,
+    table: ColumnTable,
+) -> Arrivals:
+    """Which of the columns that a step meets walls with stand on one at its end, and then the light crossers that do.
 
     Those that are due, and of the later ones those that are there already, to rounding: a neuron parallel to one that
     is due arrives with it.
     """
     num_walls, d = layout.normals.shape
-    due = np.empty(num_met, dtype=np.int64)
+    most = num_met + light.neurons.shape[0]
+    neurons, walls, thetas = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most)
     count = 0
     for place in range(num_met):
-        is_due = space.met_thetas[place] <= stop + AT_ONCE
+        c, wall, theta = space.met_columns[place], space.met_walls[place], space.met_thetas[place]
+        is_due = theta <= stop + AT_ONCE
         if not is_due:
-            c, wall = space.met_columns[place], space.met_walls[place]
             height, size = here[c, d], here[c, d] ** 2 if layout.moves_outputs else 0.0
             if wall < num_walls:
                 height = 0.0
@@ -145,24 +154,28 @@ def standing_on_walls(stop: float, num_met: int, here: FloatMatrix, space: StepS
                 size += here[c, i] ** 2
             is_due = abs(height) <= ROUNDING * np.sqrt(size)
         if is_due:
-            due[count] = place
+            neurons[count], walls[count], thetas[count] = table.neurons[c], wall, theta
             count += 1
-    return due[:count]
+    for place in range(light.neurons.shape[0]):
+        neurons[count], walls[count], thetas[count] = light.neurons[place], light.walls[place], light.thetas[place]
+        count += 1
+    return Arrivals(neurons[:count], walls[:count], thetas[:count])
 
 
 @kernel()
-def places_until(latest: float, thetas: FloatVector) -> IntArray:
-    """The places of the fractions up to `latest`."""
-    places = np.empty(thetas.shape[0], dtype=np.int64)
+def arrived_until(latest: float, neurons: IntVector, walls: IntVector, thetas: FloatVector) -> Arrivals:
+    """Those that arrive up to the fraction `latest`."""
+    size = thetas.shape[0]
+    arrived, walls_there, fractions = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64), np.empty(size)
     count = 0
-    for place in range(thetas.shape[0]):
+    for place in range(size):
         if thetas[place] <= latest:
-            places[count] = place
+            arrived[count], walls_there[count], fractions[count] = neurons[place], walls[place], thetas[place]
             count += 1
-    return places[:count]
+    return Arrivals(arrived[:count], walls_there[:count], fractions[:count])
 
 
-@kernel(inline="always")
+@njit(inline="always")
 def carried_through(
     stop: float,
     columns: FloatMatrix,
@@ -188,18 +201,16 @@ def carried_through(
     is_cut = kink_stop < stop and num_before > 1
     stop = min(stop, kink_stop)
     if first >= stop:
-        due = places_until(stop + AT_ONCE, thetas)
-        arrivals = Arrivals(crossers[due], walls[due], thetas[due])
+        arrivals = arrived_until(stop + AT_ONCE, crossers, walls, thetas)
         return Carried(stop, is_cut, arrivals, none, none, never, none, growth, looked, 1)
     course = _course(dense, layout, neighbours)
     stop, paths = carry_until_trouble(stop, Arrivals(crossers, walls, thetas), course, layout, members)
     if paths.event_neurons.shape[0] > 0:
         renew_moments(layout, members)
-    due = places_until(stop + AT_ONCE, paths.thetas)
     return Carried(
         stop,
         is_cut,
-        Arrivals(crossers[due], paths.walls[due], paths.thetas[due]),
+        arrived_until(stop + AT_ONCE, crossers, paths.walls, paths.thetas),
         paths.event_neurons,
         paths.event_walls,
         paths.event_thetas,

@@ -13,10 +13,10 @@ from reluflow.dynamics.event_driven.carrying_kernels import Arrivals
 from reluflow.dynamics.event_driven.event_kernels import Way, reach_event
 from reluflow.dynamics.event_driven.flow_state import FlowState
 from reluflow.dynamics.event_driven.next_step_kernels import (
+    NOT_TRIED,
     StateReading,
     StepPlan,
-    accepted_step,
-    look_ahead,
+    TriedStep,
     next_step,
 )
 from reluflow.dynamics.event_driven.slides import SlideExit
@@ -181,23 +181,18 @@ class FlowRun(AbstractRun):
     def _next_step(self, plan: StepPlan, end: FloatArray, reading: StateReading) -> NextStep:
         """See the kernel of this name; with weight decay the step is finished here."""
         state, table, members = self._state, self._state.neurons.column_table, self._state.neurons.members()
+        arguments = (state.columns, end, state.space, plan, state.layout, table, members, reading)
+        taken = NextStep(*direct(next_step)(NOT_TRIED, *arguments))
+        if taken.length == 0.0:
+            return taken
+        self.force_evaluations += 1
         if not self.problem.weight_decay:
-            taken = direct(next_step)(state.columns, end, state.space, plan, state.layout, table, members, reading)
-            self.force_evaluations += taken[1] > 0.0
-            return NextStep(*taken)
-        num_attempts, length, planned, elapsed, log_rate_end = accepted_step(
-            state.columns, end, state.space, plan, state.layout, table
-        )
-        if length == 0.0:
-            return NextStep(num_attempts, length, planned, elapsed, log_rate_end, True, False, 0)
-        self._restore(end, elapsed)
+            return taken
+        self._restore(end, taken.elapsed)
         slopes, rates = state.space.slopes, state.space.rates
         log_rate_end = finish_step(slopes, rates, state.log_rate, state.layout, end, table.invariants)
-        self.force_evaluations += 1
-        ahead = look_ahead(
-            state.columns, end, length, elapsed, state.space, plan, state.layout, table, members, reading
-        )
-        return NextStep(num_attempts, length, planned, elapsed, log_rate_end, *ahead)
+        tried = TriedStep(taken.num_attempts, taken.length, taken.planned, taken.elapsed, log_rate_end)
+        return NextStep(*direct(next_step)(tried, *arguments))
 
     def _finish_with_events(self, step: NextStep, end: FloatArray, time_left: float, limit: float) -> None:
         """Cut the step at the first event that matters, move there and act."""

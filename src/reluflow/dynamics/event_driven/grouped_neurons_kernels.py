@@ -53,21 +53,24 @@ class ColumnTable(NamedTuple):
     watch: SignVector  # (C,) sign of a where it may change, else 0
 
 
-@kernel()
-def moment_of_group(shapes: FloatMatrix, mass: FloatVector, group: IntVector, g: int) -> FloatArray:
-    """sum of mass c c^T over the neurons of group g, shape (d + 1, d + 1)."""
+@borrowing_kernel()
+def write_moment(
+    g: int, row: int, shapes: FloatMatrix, mass: FloatVector, group: IntVector, moments: FloatCube
+) -> None:
+    """Write sum of mass c c^T over the neurons of group g into a row of `moments`."""
     width = shapes.shape[1]
-    moment = np.zeros((width, width))
+    for p in range(width):
+        for q in range(width):
+            moments[row, p, q] = 0.0
     for j in range(group.shape[0]):
         if group[j] == g:
             for p in range(width):
                 factor = mass[j] * shapes[j, p]
                 for q in range(p + 1):
-                    moment[p, q] += factor * shapes[j, q]
+                    moments[row, p, q] += factor * shapes[j, q]
     for p in range(width):
         for q in range(p):
-            moment[q, p] = moment[p, q]
-    return moment
+            moments[row, q, p] = moments[row, p, q]
 
 
 @borrowing_kernel()
@@ -79,7 +82,7 @@ def _trace(moments: FloatCube, row: int) -> float:
     return total
 
 
-@kernel()
+@borrowing_kernel()
 def renew_moments(layout: Layout, members: Members) -> None:
     """After single neurons have moved between frames: sum anew where little is left, as differences lose digits."""
     for g in range(layout.frame_of_group.shape[0]):
@@ -88,7 +91,7 @@ def renew_moments(layout: Layout, members: Members) -> None:
             continue
         trace, largest = _trace(layout.moments, row), members.moment_trace[g]
         if trace < 0.1 * largest:
-            layout.moments[row] = moment_of_group(members.shapes, members.mass, members.group, g)
+            write_moment(g, row, members.shapes, members.mass, members.group, layout.moments)
             largest = _trace(layout.moments, row)
         members.moment_trace[g] = max(trace, largest)
 
@@ -205,7 +208,7 @@ class Gathered(NamedTuple):
     table: ColumnTable
 
 
-@kernel()
+@borrowing_kernel()
 def write_missing_moments(
     members: Members, frame_of_group: IntVector, moments: FloatCube, has_moment: BoolVector
 ) -> None:
@@ -213,7 +216,7 @@ def write_missing_moments(
     for g in range(frame_of_group.shape[0]):
         row = frame_of_group[g]
         if row >= 0 and not has_moment[row]:
-            moments[row] = moment_of_group(members.shapes, members.mass, members.group, g)
+            write_moment(g, row, members.shapes, members.mass, members.group, moments)
             has_moment[row] = True
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from reluflow.arrays import FloatCube, FloatMatrix, FloatVector, IntVector
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.event_driven.crossing_kernels import meet_walls, stays_clear
 from reluflow.dynamics.event_driven.grouped_neurons_kernels import ColumnTable, Members
 from reluflow.dynamics.event_driven.step_kernels import have_drifted, take_step, write_dense
@@ -55,6 +56,19 @@ class StepPlan(NamedTuple):
     must_look: bool  # for events in any case, as where neurons slide
 
 
+class TriedStep(NamedTuple):
+    """What is known of a step before it is looked at for events."""
+
+    num_attempts: int  # 0: it is still to be tried
+    length: float
+    planned: float  # the length of the step after it
+    elapsed: float  # in units of the rate at its start
+    log_rate_end: float
+
+
+NOT_TRIED = TriedStep(0, 0.0, 0.0, 0.0, 0.0)
+
+
 class StateReading(NamedTuple):
     """Room for what is read off the columns."""
 
@@ -71,7 +85,16 @@ def _forces_of(reading: StateReading, layout: Layout) -> Forces:
     return Forces(reading.outputs, relative, np.empty(num_walls), np.empty(num_walls), reading.pulls, mean)
 
 
-@kernel(inline="always")
+@borrowing_kernel()
+def start_from_end(space: StepSpace) -> None:
+    """Where a step ends the next one starts: with the slopes that are known there, in units of the rate there."""
+    for c in range(space.slopes.shape[1]):
+        for i in range(space.slopes.shape[2]):
+            space.slopes[0, c, i] = space.slopes[12, c, i]
+    space.rates[0] = 1.0
+
+
+@njit(inline="always")
 def accepted_step(
     columns: FloatMatrix, end: FloatMatrix, space: StepSpace, plan: StepPlan, layout: Layout, table: ColumnTable
 ) -> tuple[int, float, float, float, float]:
@@ -97,7 +120,7 @@ def accepted_step(
     return num_attempts, length, max(min(length, planned), length * growth), elapsed, log_rate_end
 
 
-@kernel(inline="always")
+@njit(inline="always")
 def look_ahead(
     columns: FloatMatrix,
     end: FloatMatrix,
@@ -119,8 +142,7 @@ def look_ahead(
         and not elapsed > plan.time_left * (1.0 + 1e-14)
         and stays_clear(columns, space.slopes, length, layout, table.watch, members)
     ):
-        space.slopes[0] = space.slopes[12]
-        space.rates[0] = 1.0
+        start_from_end(space)
         has_drifted = have_drifted(end, table.neurons)
         if not has_drifted:
             write_pulls(end, layout, _forces_of(reading, layout))
@@ -138,6 +160,7 @@ def look_ahead(
 
 @kernel()
 def next_step(
+    tried: TriedStep,
     columns: FloatMatrix,
     end: FloatMatrix,
     space: StepSpace,
@@ -147,10 +170,17 @@ def next_step(
     members: Members,
     reading: StateReading,
 ) -> tuple[int, float, float, float, float, bool, bool, int]:
-    """`accepted_step`, and `look_ahead` within it."""
-    num_attempts, length, planned, elapsed, log_rate_end = accepted_step(columns, end, space, plan, layout, table)
-    is_clear, has_drifted, num_met = True, False, 0
-    if length > 0.0:
+    """`accepted_step` unless it has been tried, and `look_ahead` within it.
+
+    With weight decay a step that has just been tried is not looked at: its end is to be restored and finished first.
+    """
+    num_attempts, length, planned = tried.num_attempts, tried.length, tried.planned
+    elapsed, log_rate_end = tried.elapsed, tried.log_rate_end
+    is_clear, has_drifted, num_met, must_finish = True, False, 0, False
+    if num_attempts == 0:
+        num_attempts, length, planned, elapsed, log_rate_end = accepted_step(columns, end, space, plan, layout, table)
+        must_finish = layout.weight_decay > 0.0
+    if length > 0.0 and not must_finish:
         is_clear, has_drifted, num_met = look_ahead(
             columns, end, length, elapsed, space, plan, layout, table, members, reading
         )
