@@ -24,7 +24,7 @@ from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AtTime, Exhausted
+from reluflow.dynamics.stopping import AtTime, Exhausted, is_acted_on
 from reluflow.dynamics.train import train
 from reluflow.losses import SoftmaxLoss, SquareLoss
 from reluflow.network.initialization import balanced_initialization
@@ -44,7 +44,7 @@ _STEPS_OF_MEMORY = 20
 
 
 class FirstAllRight:
-    """A recorder that notes when every sample first has the largest output at its own class.
+    """A recorder that notes when every sample on which a neuron acts first has the largest output at its own class.
 
     Attributes
     ----------
@@ -57,7 +57,8 @@ class FirstAllRight:
         self._began, self._used = time.perf_counter(), time.process_time()
 
     def __call__(self, run: AbstractRun) -> None:
-        if self.noted is None and not wrongly_classified(run.problem.dataset, run.outputs()).any():
+        outputs = run.outputs()
+        if self.noted is None and not (wrongly_classified(run.problem.dataset, outputs) & is_acted_on(outputs)).any():
             seconds, cpu = time.perf_counter() - self._began, time.process_time() - self._used
             self.noted = (run.steps, run.log_time, seconds, cpu)
 
@@ -132,19 +133,26 @@ def _run_to_the_end(title: str, problem: TrainingProblem, rtol: float, max_secon
     until, keep = end_of_training(problem), Keep(recorder=first)
     began, used = time.perf_counter(), time.process_time()
     run = train(problem, CollocationFlow(rtol=rtol), until=until, keep=keep, max_seconds=max_seconds)
-    limit = limit_or_undecided(run)
+    judged = "its limit was not asked for"
+    if not run.outcome.is_cut_short:
+        limit = limit_or_undecided(run)
+        judged = f"{limit.certificate.kind}, {'proved' if limit.is_proof else 'not proved'}"
     seconds, cpu = time.perf_counter() - began, time.process_time() - used
     words = (
-        f"{run.steps} steps to {run.outcome.code} at ln t = {run.log_time:.4g}, loss {run.loss:.3g}: "
-        f"{limit.certificate.kind}, {'proved' if limit.is_proof else 'not proved'}, {cpu:.1f} s of processor"
+        f"{run.steps} steps to {run.outcome.code} at ln t = {run.log_time:.4g}, loss {run.loss:.3g}: {judged}, "
+        f"{cpu:.1f} s of processor"
     )
     end = Timing(f"{title}-end", seconds, "none", None, words)
+    wrong = int(np.sum(wrongly_classified(problem.dataset, run.predictions)))
     if first.noted is None:
-        wrong = int(np.sum(wrongly_classified(problem.dataset, run.predictions)))
         words = f"never: {wrong} of {problem.dataset.n} wrong at the end"
         return [Timing(f"{title}-right", seconds, "none", None, words), end]
     steps, log_time, until_right, cpu = first.noted
-    words = f"{steps} steps to ln t = {log_time:.4g}, none of {problem.dataset.n} wrong, {cpu:.1f} s of processor"
+    silent = int(np.sum(~is_acted_on(run.predictions)))
+    words = (
+        f"{steps} steps to ln t = {log_time:.4g}, every sample right on which a neuron acts, {cpu:.1f} s of processor; "
+        f"none acts on {silent} of {problem.dataset.n} in the end"
+    )
     return [Timing(f"{title}-right", until_right, "none", None, words), end]
 
 
