@@ -34,6 +34,7 @@ _MOST_UNKNOWNS = 3_000  # beyond that a step takes seconds
 _FEW_UNKNOWNS = 300  # up to which other pairs are tried where those that seem to carry the direction have no solution
 _DAMPED_WORK = 1e9  # of the damped method: steps times unknowns^3, which takes seconds
 _MOST_DAMPED_STEPS = 400
+_DAMPED_ROUND = 50  # steps in which the residual falls to half at least, or the method has come to a halt
 _EPSILON = float(np.finfo(np.float64).eps)
 _NEAR = 1e-2  # residual relative to the norm from which that is tried
 
@@ -169,14 +170,20 @@ def _damped(start: Bundles, X: FloatArray, pairs: Pairs, which: IndexArray) -> t
     def jacobian(point: FloatArray) -> FloatArray:
         return _jacobian(*parts(point), X, samples, directions)
 
-    first = np.concatenate([start.w.ravel(), start.v.ravel(), _first_multipliers(start, X, samples, directions)])
-    if steps < 1 or np.linalg.norm(equations(first)) > _NEAR * (1.0 + float(np.linalg.norm(start.w))):
+    point = np.concatenate([start.w.ravel(), start.v.ravel(), _first_multipliers(start, X, samples, directions)])
+    residual = float(np.linalg.norm(equations(point)))
+    if residual > _NEAR * (1.0 + float(np.linalg.norm(start.w))):
         return None
-    found = least_squares(
-        equations, first, jacobian, method="lm", xtol=_EPSILON, ftol=_EPSILON, gtol=_EPSILON, max_nfev=steps
-    )
-    here, multipliers = parts(found.x)
-    is_solved = np.linalg.norm(found.fun) <= _ROUNDED * _SOLVED * (1.0 + float(np.linalg.norm(here.w)))
+    for before in range(0, steps, _DAMPED_ROUND):
+        most, last = min(_DAMPED_ROUND, steps - before), residual
+        found = least_squares(
+            equations, point, jacobian, method="lm", xtol=_EPSILON, ftol=_EPSILON, gtol=_EPSILON, max_nfev=most
+        )
+        point, residual = found.x, float(np.linalg.norm(found.fun))
+        if found.success or residual > 0.5 * last:
+            break
+    here, multipliers = parts(point)
+    is_solved = residual <= _ROUNDED * _SOLVED * (1.0 + float(np.linalg.norm(here.w)))
     return (here, multipliers) if is_solved else None
 
 
