@@ -69,12 +69,19 @@ class Bundles:
         """The same bundles elsewhere."""
         return Bundles(w, v, self.slopes, self.bases)
 
+    def distance(self, other: Bundles) -> float:
+        """Between the directions, at unit norm."""
+        here, there = (np.hstack([bundles.w, bundles.v]) for bundles in (self, other))
+        return float(np.linalg.norm(here / np.linalg.norm(here) - there / np.linalg.norm(there)))
+
     def margins(self, X: FloatArray, pairs: Pairs) -> FloatArray:
         """Of all pairs, shape (num_pairs,)."""
         return pairs.margins(((self.w @ X.T) * self.slopes).T @ self.v)
 
 
-def solve_in_patterns(bundles: Bundles, dataset: Dataset, active: IndexArray) -> tuple[Bundles, FloatArray] | None:
+def solve_in_patterns(
+    bundles: Bundles, dataset: Dataset, active: IndexArray, *, farthest: float = np.inf
+) -> tuple[Bundles, FloatArray] | None:
     """The KKT direction near some bundles, at smallest margin 1, and its forces f_k; None where none is found.
 
     Parameters
@@ -85,6 +92,8 @@ def solve_in_patterns(bundles: Bundles, dataset: Dataset, active: IndexArray) ->
         Classes, or labels -1 and 1.
     active
         Pairs (indices into `Pairs.of(dataset)`) of smallest margin, as a first guess.
+    farthest
+        Distance of unit directions beyond which the search has lost its way and gives up.
     """
     X, pairs = dataset.X, Pairs.of(dataset)
     if bundles.w.size + bundles.v.size + active.size > _MOST_UNKNOWNS:
@@ -94,12 +103,16 @@ def solve_in_patterns(bundles: Bundles, dataset: Dataset, active: IndexArray) ->
         return None
     start = bundles.moved(bundles.w / np.sqrt(smallest), bundles.v / np.sqrt(smallest))
     leads = start.margins(X, pairs)
-    by_lead = _with_pairs(start, dataset, active, lambda which, _: int(np.argmax(leads[which])))
-    return by_lead or _with_pairs(start, dataset, active, lambda _, multipliers: int(np.argmin(multipliers)))
+    by_lead = _with_pairs(start, dataset, active, farthest, lambda which, _: int(np.argmax(leads[which])))
+    return by_lead or _with_pairs(start, dataset, active, farthest, lambda _, multipliers: int(np.argmin(multipliers)))
 
 
 def _with_pairs(
-    start: Bundles, dataset: Dataset, active: IndexArray, weakest: Callable[[IndexArray, FloatArray], int]
+    start: Bundles,
+    dataset: Dataset,
+    active: IndexArray,
+    farthest: float,
+    weakest: Callable[[IndexArray, FloatArray], int],
 ) -> tuple[Bundles, FloatArray] | None:
     """The direction from a first guess of the pairs that carry it.
 
@@ -121,6 +134,8 @@ def _with_pairs(
             chosen.discard(int(which[weakest(which, first)]))
             continue
         here, multipliers = found
+        if here.distance(start) > farthest:
+            return None
         margins = here.margins(X, pairs)
         worst = int(np.argmin(margins))
         if margins[worst] < 1.0 - _VIOLATED and worst not in chosen:
