@@ -16,7 +16,7 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IndexArray
 from reluflow.geometry.arrangement import num_cells
-from reluflow.geometry.boundary.minimum_norm import shortest_over_bases
+from reluflow.geometry.boundary.minimum_norm import longest_of_shortest, shortest_over_bases
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.cones import activation_cones
 
@@ -75,6 +75,28 @@ class Gains:
     values: FloatArray
     upper: float
     is_exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class BestNeuron:
+    """The neuron of the largest gain over all signs and patterns held.
+
+    Parameters
+    ----------
+    sign
+        Of its output weight.
+    vector
+        D, shape (d,): the neuron is D/|D|; 0 where none gains anything.
+    value
+        |D|, its gain: a lower bound on it where patterns were searched.
+    upper
+        A number no neuron's gain exceeds: `value` when every pattern was tried, else a relaxation.
+    """
+
+    sign: int
+    vector: FloatArray
+    value: float
+    upper: float
 
 
 class NeuronOracle:
@@ -136,6 +158,26 @@ class NeuronOracle:
         stacked = np.concatenate(vectors)
         values = np.linalg.norm(stacked, axis=1)
         return Gains(np.concatenate(sides), np.concatenate(rows), stacked, values, upper, self.is_exact)
+
+    def best(self, forces: FloatArray, *, linear: FloatArray | None = None) -> BestNeuron:
+        """The largest of `gains`, without solving for the patterns that are seen to have a smaller one."""
+        constant = np.zeros(self.X.shape[1]) if linear is None else linear
+        if not self.is_exact:
+            self._search(forces, constant)
+        best, relaxed = BestNeuron(self.sides[0].sign, np.zeros(self.X.shape[1]), 0.0, 0.0), 0.0
+        for side in self.sides:
+            bases, columns = self._zonotope(side, forces, side.slopes, constant)
+            middle = bases + 0.5 * (self.leak + 1.0) * columns.sum(axis=0)
+            likely_first = np.argsort(-np.linalg.norm(middle, axis=1))
+            found, vector = longest_of_shortest(
+                bases[likely_first], columns, self.leak, 1.0, self._tolerance(forces, constant), best.value
+            )
+            if found >= 0:
+                length = float(np.linalg.norm(vector))
+                best = BestNeuron(side.sign, vector, length, length)
+            if not side.is_complete:
+                relaxed = max(relaxed, self._relaxation(side, forces, constant))
+        return replace(best, upper=max(best.value, relaxed))
 
     def _zonotope(
         self, side: PullingSide, forces: FloatArray, slopes: FloatArray, linear: FloatArray

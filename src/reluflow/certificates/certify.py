@@ -212,11 +212,11 @@ def _certify_point(
                 f"Neuron {way.neuron + 1} should lower the loss along directions in which the samples hardly differ "
                 f"(it answers {way.answered:.3g} of the forces there), yet no trial step confirmed it."
             )
-    gains = best_new_neuron(network, dataset, point)
+    best = best_new_neuron(network, dataset, point)
     scale = point.force_scale or 1.0
-    residuals["new_neuron_gain"] = gains.upper / scale
+    residuals["new_neuron_gain"] = best.upper / scale
     unanswered = unanswered_share(dataset, point.forces, loss.label_forces(dataset.y), network.leak)
-    if gains.upper <= rtol * scale and unanswered**2 <= rtol:  # squared: what the loss could fall by, about
+    if best.upper <= rtol * scale and unanswered**2 <= rtol:  # squared: what the loss could fall by, about
         return verdict(
             Kind.GLOBAL_MINIMUM,
             f"No neuron of either sign gains more than {residuals['new_neuron_gain']:.3g} of the total force, "
@@ -245,7 +245,7 @@ def _certify_point(
             f"The activation patterns around a neuron were searched, not enumerated: a gain of up to {found.bound:.3g} "
             "of the total force is not excluded."
         )
-    escape = try_new_neuron(network, dataset, loss, gains)
+    escape = try_new_neuron(network, dataset, loss, best)
     reasons = [f"No neuron gains more than {worst:.3g} of the total force in any direction, and the loss is convex."]
     if escape is not None:
         reasons.append(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
-from reluflow.certificates.best_neuron import Gains, NeuronOracle
+from reluflow.certificates.best_neuron import BestNeuron, NeuronOracle
 from reluflow.certificates.stationarity import Escape, kinks_of
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
@@ -101,10 +101,10 @@ class OutputPoint:
         along = float(np.linalg.norm(forces.sum(axis=0))) / felt if moves_bias and felt > 0.0 else 0.0
         return cls(network, dataset, loss, forces, at_zero, scale, kinks, residual, along, moves_bias)
 
-    def gains(self, column: int) -> Gains:
+    def best_new_neuron(self, column: int) -> BestNeuron:
         """The best neuron that could be added, for one output."""
         forces = np.ascontiguousarray(self.forces[:, column])
-        return NeuronOracle(self.dataset.X, np.sign(forces), self.network.leak).gains(forces)
+        return NeuronOracle(self.dataset.X, np.sign(forces), self.network.leak).best(forces)
 
     def gamma(self, u: FloatArray) -> FloatArray:
         """Gamma(u) = sum_k f_k s(<u, x_k>), shape (K,)."""
@@ -128,10 +128,10 @@ class OutputPoint:
             if not on.any():
                 bound = max(bound, float(np.linalg.norm(linear[c])))
                 continue
-            gains = NeuronOracle(X[on], np.sign(forces), network.leak, signs=signs).gains(forces, linear=linear[c])
-            bound, best = max(bound, gains.upper), int(np.argmax(gains.values))
-            if gains.values[best] > 0.0:
-                directions.append(gains.vectors[best] / gains.values[best])
+            best = NeuronOracle(X[on], np.sign(forces), network.leak, signs=signs).best(forces, linear=linear[c])
+            bound = max(bound, best.upper)
+            if best.value > 0.0:
+                directions.append(best.vector / best.value)
         if not on.any() and bound > 0.0:
             rows = np.linalg.svd(linear, full_matrices=False)[2]
             directions += [*rows, *(-rows)]

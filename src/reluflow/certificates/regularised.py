@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
-from reluflow.certificates.best_neuron import Gains, NeuronOracle
+from reluflow.certificates.best_neuron import BestNeuron, NeuronOracle
 from reluflow.certificates.certificate import Certificate, Kind
 from reluflow.certificates.endless_fall import UndecidedError, endless_fall
 from reluflow.certificates.stationarity import Escape
@@ -61,9 +61,9 @@ class _Point:
         start = np.abs(self.loss.label_forces(self.dataset.y)) @ lengths
         return float(max(np.abs(self.forces) @ lengths, start, self.weight_decay))
 
-    def gains(self, signs: tuple[int, ...] = (1, -1)) -> Gains:
+    def best_neuron(self, signs: tuple[int, ...] = (1, -1)) -> BestNeuron:
         oracle = NeuronOracle(self.dataset.X, np.sign(self.forces), self.network.leak, signs=signs)
-        return oracle.gains(self.forces)
+        return oracle.best(self.forces)
 
     def kinks(self, kink_rtol: float) -> BoolArray:
         """Which <w_j, x_k> count as zero, shape (num_neurons, n)."""
@@ -177,27 +177,27 @@ def certify_variant(
         )
     if not trains_output_layer:
         return _frozen_verdict(point, objective, kinks, residuals, rtol, verdict)
-    gains = point.gains()
-    residuals["new_neuron_gain"] = max(gains.upper - weight_decay, 0.0) / point.scale
+    best = point.best_neuron()
+    residuals["new_neuron_gain"] = max(best.upper - weight_decay, 0.0) / point.scale
     residuals["gap"] = abs(residuals["penalty"] - point.fitted()) / (objective or 1.0)
     if residuals["new_neuron_gain"] <= rtol and residuals["gap"] <= rtol:
         return verdict(
             Kind.GLOBAL_MINIMUM,
             f"No neuron of either sign gains more than the decay {weight_decay:g} per unit of |a| |w| "
-            f"(at most {gains.upper:.6g}), so no network of any width has a smaller regularised loss.",
+            f"(at most {best.upper:.6g}), so no network of any width has a smaller regularised loss.",
         )
     sizes = row_norms(np.column_stack([point.network.w, point.network.a]))
     light = np.flatnonzero(sizes <= zero_rtol * float(np.max(sizes)))
     if not np.any(sizes):
         light = np.arange(len(sizes))
-    if light.size and (escape := _way_down(point, gains, int(light[0]))) is not None:
+    if light.size and (escape := _way_down(point, best, int(light[0]))) is not None:
         return verdict(
             Kind.SADDLE,
             f"The point is stationary to {residuals['stationarity']:.3g}. Neuron {light[0] + 1} is light enough to "
             f"count as zero, and growing it lowers the regularised loss by {escape.actual_decrease:.6g} (measured).",
         )
     reasons = [f"The point is stationary to {residuals['stationarity']:.3g} for the regularised loss."]
-    escape = _way_down(point, gains, None)
+    escape = _way_down(point, best, None)
     if escape is not None:
         reasons.append(
             "It is not a global one over all widths: a further neuron would lower the regularised loss by "
@@ -239,7 +239,7 @@ def _frozen_verdict(
         members = network.a * sign > 0.0
         if not np.any(members):
             continue
-        upper = max(point.gains((sign,)).upper, 0.0)
+        upper = point.best_neuron((sign,)).upper
         total = float(network.weight[members] @ np.square(network.a[members]))
         if decay > 0.0:
             slack += total * upper**2 / (2.0 * decay)
@@ -263,10 +263,9 @@ def _at_zero(point: _Point) -> float:
     return point.loss.total(np.zeros(point.dataset.n), point.dataset.y)
 
 
-def _way_down(point: _Point, gains: Gains, neuron: int | None) -> Escape | None:
+def _way_down(point: _Point, best: BestNeuron, neuron: int | None) -> Escape | None:
     """Grow the best neuron, or one of the network's that is light, and measure what it does to the objective."""
-    best = int(np.argmax(gains.values))
-    if not gains.values[best] > point.weight_decay:
+    if not best.value > point.weight_decay:
         return None
     network = point.network
     if neuron is None:
@@ -276,17 +275,16 @@ def _way_down(point: _Point, gains: Gains, neuron: int | None) -> Escape | None:
             weight=np.append(network.weight, 1.0),
         )
     place = network.num_neurons - 1 if neuron is None else neuron
-    direction = gains.vectors[best] / gains.values[best]
-    sign = 1.0 if gains.sides[best] == 0 else -1.0
+    direction = best.vector / best.value
     before = point.objective(point.network)
     size = float(np.max(row_norms(np.column_stack([network.w, network.a])))) or 1.0
     found: Escape | None = None
     for step in size * _STEPS:
         w, a = network.w.copy(), network.a.copy()
-        w[place], a[place] = step * direction, sign * step
+        w[place], a[place] = step * direction, best.sign * step
         lower = before - point.objective(network.replace(w=w, a=a))
         if lower > 1e-14 * before and (found is None or lower > found.actual_decrease):
             change = w[place] - network.w[place]
-            predicted = float(network.weight[place]) * step**2 * (float(gains.values[best]) - point.weight_decay)
+            predicted = float(network.weight[place]) * step**2 * (best.value - point.weight_decay)
             found = Escape(neuron, change, float(a[place] - network.a[place]), predicted, lower)
     return found

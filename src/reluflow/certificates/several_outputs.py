@@ -194,8 +194,8 @@ def _certify_point(point: OutputPoint, margin: float, tolerances: Tolerances) ->
             f"{rtol:.3g} was asked.",
         )
     scale = point.force_scale or 1.0
-    found = [point.gains(c) for c in range(network.num_outputs)]
-    upper = max(gains.upper for gains in found)
+    found = [point.best_new_neuron(c) for c in range(network.num_outputs)]
+    upper = max(best.upper for best in found)
     residuals["new_neuron_gain"] = upper / scale
     unanswered = max(
         unanswered_share(dataset, point.forces[:, c], point.label_forces[:, c], network.leak)
@@ -232,11 +232,10 @@ def _certify_point(point: OutputPoint, margin: float, tolerances: Tolerances) ->
                 f"Changing neuron {escape.neuron + 1} lowers the loss by {escape.actual_decrease:.6g} (measured).",
                 escape=escape,
             )
-    column = int(np.argmax([float(np.max(gains.values)) for gains in found]))
-    best = int(np.argmax(found[column].values))
+    best = max(found, key=lambda best: best.value)
     wider = None
-    if found[column].values[best] > 0.0:
-        u = found[column].vectors[best] / found[column].values[best]
+    if best.value > 0.0:
+        u = best.vector / best.value
         answer = point.gamma(u)
         wider = point.tried(NeuronMove(None, u, answer / np.linalg.norm(answer), answer))
     reasons = []

@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IndexArray
-from reluflow.certificates.best_neuron import Gains, NeuronOracle
+from reluflow.certificates.best_neuron import BestNeuron, NeuronOracle
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
@@ -115,10 +115,10 @@ def stationarity(network: Network, dataset: Dataset, loss: AbstractLoss, *, kink
     return Stationarity(residual, loss.total(outputs, dataset.y), forces, force_scale, pulls, kinks)
 
 
-def best_new_neuron(network: Network, dataset: Dataset, point: Stationarity) -> Gains:
+def best_new_neuron(network: Network, dataset: Dataset, point: Stationarity) -> BestNeuron:
     """The gain of a neuron that could be added: 0 exactly when no network of any width has a smaller loss."""
     oracle = NeuronOracle(dataset.X, np.sign(point.forces), network.leak)
-    return oracle.gains(point.forces)
+    return oracle.best(point.forces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,19 +267,17 @@ def _is_flat_beside(
     return False
 
 
-def try_new_neuron(network: Network, dataset: Dataset, loss: AbstractLoss, gains: Gains) -> Escape | None:
+def try_new_neuron(network: Network, dataset: Dataset, loss: AbstractLoss, best: BestNeuron) -> Escape | None:
     """Add the best neuron and measure what it does to the loss."""
-    best = int(np.argmax(gains.values))
-    if gains.values[best] == 0.0:
+    if best.value == 0.0:
         return None
-    direction = gains.vectors[best] / gains.values[best]
-    sign = 1 if gains.sides[best] == 0 else -1
+    direction = best.vector / best.value
     grown = network.replace(
         w=np.vstack([network.w, np.zeros(network.d)]),
         a=np.append(network.a, 0.0),
         weight=np.append(network.weight, 1.0),
     )
-    found = _tried(grown, dataset, loss, network.num_neurons, sign, direction, float(gains.values[best]), False)
+    found = _tried(grown, dataset, loss, network.num_neurons, best.sign, direction, best.value, False)
     if found is None:
         return None
     return Escape(None, found.w, found.a, found.predicted_decrease, found.actual_decrease)
@@ -289,9 +287,8 @@ def _first_order_gain(
     X: FloatArray, forces: FloatArray, linear: FloatArray, leak: float, signs: tuple[int, ...]
 ) -> tuple[float, float, int, FloatArray]:
     """The largest of s (<v, linear> + sum_k r_k phi(<v, x_k>)) over unit v, a bound on it, its sign, its direction."""
-    gains = NeuronOracle(X, np.sign(forces), leak, signs=signs).gains(forces, linear=linear)
-    best = int(np.argmax(gains.values))
-    return float(gains.values[best]), gains.upper, signs[int(gains.sides[best])], gains.vectors[best]
+    best = NeuronOracle(X, np.sign(forces), leak, signs=signs).best(forces, linear=linear)
+    return best.value, best.upper, best.sign, best.vector
 
 
 def _tried(

@@ -28,6 +28,7 @@ Reduction = Literal["mean", "sum"]
 Formula = Callable[[Any, Any], Any]
 
 SMALLEST_FACTOR, LARGEST_FACTOR = 1e-100, 1e100  # times what data may be, forces keep all their digits
+_BLOCK_NUMBERS = 2**17  # of outputs at several moments, in one block: 1 MiB, which caches hold
 
 
 class Formulas(NamedTuple):
@@ -189,8 +190,10 @@ class AbstractLoss(ABC):
         >>> SquareLoss().totals([[0.0, 0.0], [1.0, 3.0]], [1.0, 3.0])
         array([2.5, 0. ])
         """
-        values = self.value(outputs, labels)
-        return np.asarray(self.sample_weight(values.shape[-1]) * np.sum(values, axis=-1))
+        moments = np.asarray(outputs, dtype=np.float64)
+        blocks = np.array_split(moments, 1 + moments.size // _BLOCK_NUMBERS)
+        sums = np.concatenate([np.sum(self.value(block, labels), axis=-1) for block in blocks])
+        return np.asarray(self.sample_weight(moments.shape[1]) * sums)
 
     def forces(self, outputs: ArrayLike, labels: ArrayLike) -> FloatArray:
         """r_k = -c dl/dh(h_k, y_k), shape (n,) or (n, K): the weights of the samples in every neuron's velocity."""

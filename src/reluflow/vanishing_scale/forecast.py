@@ -174,7 +174,7 @@ class _Forecast:
             signs = (1, -1) if own == 0 or self.sleepers.is_unbalanced[j] else (own,)
             if signs not in fastest:
                 oracle = NeuronOracle(self.dataset.X, np.sign(self.forces), self.start.leak, signs=signs)
-                fastest[signs] = oracle.gains(self.forces).upper
+                fastest[signs] = oracle.best(self.forces).upper
             rate[j] = fastest[signs]
         self.sleepers = self.sleepers.replace(rate=rate)
 

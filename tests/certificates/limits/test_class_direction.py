@@ -8,6 +8,7 @@ import reluflow
 from reluflow import CollocationFlow, Dataset, LogisticLoss, Network, SoftmaxLoss, TrainingProblem, train
 from reluflow.certificates.certificate import Kind
 from reluflow.certificates.limits import certified_limit as certified_limit_module
+from reluflow.certificates.limits import class_direction as class_direction_module
 from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
 from reluflow.certificates.limits.class_direction import nearest_class_direction
 from reluflow.certificates.limits.class_traps import is_orthogonally_separable, is_trapped
@@ -128,6 +129,19 @@ def test_the_same_direction_is_found_from_every_late_state(seed, options, first)
         assert found.distance < 0.05
         margins.append(found.kkt.margin)
     np.testing.assert_allclose(margins, margins[0], rtol=1e-9)
+
+
+def test_a_search_that_has_lost_its_way_ends_unless_there_is_one_direction_alone(
+    orthogonal_run, three_clouds, monkeypatch
+):
+    """On wine the search went on through 20 sets of pairs with directions 0.7 away; the run's own was at 0.01."""
+    problem, network = three_clouds.problem, three_clouds.network
+    assert nearest_class_direction(network, problem).distance < 0.05
+    monkeypatch.setattr(class_direction_module, "_FARTHEST", 1e-3)
+    assert nearest_class_direction(network, problem) is None
+    found = nearest_class_direction(orthogonal_run.network, orthogonal_run.problem)  # however far, it is the limit
+    assert found.is_only
+    assert found.distance > 1e-3
 
 
 def test_no_direction_is_solved_for_that_could_not_end_the_run(three_clouds, monkeypatch):

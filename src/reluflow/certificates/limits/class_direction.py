@@ -25,6 +25,7 @@ _CARRIES = 1e-6  # they are tried as those that carry the direction if their mul
 _PARALLEL = 0.3  # second singular value of a bundle over its first, above which its neurons are not taken as one
 _MOST_WALLS = 12  # of boundaries that bundles are put on or let go from
 _SLOPE_ATOL = 1e-9  # by which a slope may be outside its interval
+_FARTHEST = 0.5  # distance from a direction that is one of several at which the run is not near it
 _LIGHT = 1e-9  # size of a neuron of the limit, relative to the largest, that counts as 0
 
 
@@ -92,7 +93,8 @@ def nearest_class_direction(network: Network, problem: TrainingProblem) -> Class
     group = _bundled(unit, slopes, kinks)
     bundles = _bundles(unit, group)
     firsts = [int(np.flatnonzero(group == g)[0]) for g in range(len(bundles))]
-    start = _Start(bundles, slopes[firsts], kinks[firsts], network.leak)
+    is_only = has_only_one_direction(network, problem)
+    start = _Start(bundles, slopes[firsts], kinks[firsts], network.leak, np.inf if is_only else _FARTHEST)
     best, tried = None, set[bytes]()
     log_square = 2.0 * network.log_scale + np.log(network.replace(log_scale=0.0).squared_norm())
     smallest = float(np.exp(min(np.log(np.min(margins)) + log_square, np.log(RESCALED_MARGIN))))
@@ -107,7 +109,7 @@ def nearest_class_direction(network: Network, problem: TrainingProblem) -> Class
             solved = _shared_out(last, unit, group, found)
             kkt = pair_kkt(solved, dataset, active_rtol=1e-6, kink_rtol=_ON_BOUNDARY)
             if best is None or kkt.residual < best.kkt.residual:
-                best = ClassDirection(last, solved, kkt, has_only_one_direction(network, problem))
+                best = ClassDirection(last, solved, kkt, is_only)
             if kkt.residual <= IS_KKT:
                 return best
     return best
@@ -119,12 +121,13 @@ def has_only_one_direction(network: Network, problem: TrainingProblem) -> bool:
 
 
 class _Start(NamedTuple):
-    """Bundles (num_bundles, d + K) with the slopes at every sample, (num_bundles, n), and where they are free."""
+    """Bundles (num_bundles, d + K), their slopes (num_bundles, n), where these are free, how far a direction may be."""
 
     bundles: FloatArray
     slopes: FloatArray
     kinks: BoolArray
     leak: float
+    farthest: float
 
 
 def _candidates(start: _Start, dataset: Dataset, active: IndexArray) -> Iterator[Bundles]:
@@ -133,12 +136,12 @@ def _candidates(start: _Start, dataset: Dataset, active: IndexArray) -> Iterator
     Bundles that would cross a boundary are let across; where they would come back they are put on it. One that stands
     on a boundary and would be pushed off it, by a slope outside [leak, 1], is let go to that side.
     """
-    X, (here, slopes, kinks, leak) = dataset.X, start
+    X, (here, slopes, kinks, leak, farthest) = dataset.X, start
     slopes, kinks, has_crossed = slopes.copy(), kinks.copy(), np.zeros(kinks.shape, dtype=bool)
     lengths = np.linalg.norm(X, axis=1)
     for _ in range(_MOST_WALLS):
         w, v = here[:, : dataset.d], here[:, dataset.d :]
-        found = solve_in_patterns(Bundles.with_kinks(w, v, slopes, kinks, X), dataset, active)
+        found = solve_in_patterns(Bundles.with_kinks(w, v, slopes, kinks, X), dataset, active, farthest=farthest)
         if found is None:
             return
         bundles, forces = found

@@ -34,6 +34,7 @@ _MOST_UNKNOWNS = 3_000  # beyond that a step takes seconds
 _FEW_UNKNOWNS = 300  # up to which other pairs are tried where those that seem to carry the direction have no solution
 _DAMPED_WORK = 1e9  # of the damped method: steps times unknowns^3, which takes seconds
 _MOST_DAMPED_STEPS = 400
+_DAMPED_ROUND = 50  # steps in which the residual falls to half at least, or the method has come to a halt
 _EPSILON = float(np.finfo(np.float64).eps)
 _NEAR = 1e-2  # residual relative to the norm from which that is tried
 
@@ -68,12 +69,19 @@ class Bundles:
         """The same bundles elsewhere."""
         return Bundles(w, v, self.slopes, self.bases)
 
+    def distance(self, other: Bundles) -> float:
+        """Between the directions, at unit norm."""
+        here, there = (np.hstack([bundles.w, bundles.v]) for bundles in (self, other))
+        return float(np.linalg.norm(here / np.linalg.norm(here) - there / np.linalg.norm(there)))
+
     def margins(self, X: FloatArray, pairs: Pairs) -> FloatArray:
         """Of all pairs, shape (num_pairs,)."""
         return pairs.margins(((self.w @ X.T) * self.slopes).T @ self.v)
 
 
-def solve_in_patterns(bundles: Bundles, dataset: Dataset, active: IndexArray) -> tuple[Bundles, FloatArray] | None:
+def solve_in_patterns(
+    bundles: Bundles, dataset: Dataset, active: IndexArray, *, farthest: float = np.inf
+) -> tuple[Bundles, FloatArray] | None:
     """The KKT direction near some bundles, at smallest margin 1, and its forces f_k; None where none is found.
 
     Parameters
@@ -84,6 +92,8 @@ def solve_in_patterns(bundles: Bundles, dataset: Dataset, active: IndexArray) ->
         Classes, or labels -1 and 1.
     active
         Pairs (indices into `Pairs.of(dataset)`) of smallest margin, as a first guess.
+    farthest
+        Distance of unit directions beyond which the search has lost its way and gives up.
     """
     X, pairs = dataset.X, Pairs.of(dataset)
     if bundles.w.size + bundles.v.size + active.size > _MOST_UNKNOWNS:
@@ -93,12 +103,16 @@ def solve_in_patterns(bundles: Bundles, dataset: Dataset, active: IndexArray) ->
         return None
     start = bundles.moved(bundles.w / np.sqrt(smallest), bundles.v / np.sqrt(smallest))
     leads = start.margins(X, pairs)
-    by_lead = _with_pairs(start, dataset, active, lambda which, _: int(np.argmax(leads[which])))
-    return by_lead or _with_pairs(start, dataset, active, lambda _, multipliers: int(np.argmin(multipliers)))
+    by_lead = _with_pairs(start, dataset, active, farthest, lambda which, _: int(np.argmax(leads[which])))
+    return by_lead or _with_pairs(start, dataset, active, farthest, lambda _, multipliers: int(np.argmin(multipliers)))
 
 
 def _with_pairs(
-    start: Bundles, dataset: Dataset, active: IndexArray, weakest: Callable[[IndexArray, FloatArray], int]
+    start: Bundles,
+    dataset: Dataset,
+    active: IndexArray,
+    farthest: float,
+    weakest: Callable[[IndexArray, FloatArray], int],
 ) -> tuple[Bundles, FloatArray] | None:
     """The direction from a first guess of the pairs that carry it.
 
@@ -120,6 +134,8 @@ def _with_pairs(
             chosen.discard(int(which[weakest(which, first)]))
             continue
         here, multipliers = found
+        if here.distance(start) > farthest:
+            return None
         margins = here.margins(X, pairs)
         worst = int(np.argmin(margins))
         if margins[worst] < 1.0 - _VIOLATED and worst not in chosen:
@@ -169,14 +185,20 @@ def _damped(start: Bundles, X: FloatArray, pairs: Pairs, which: IndexArray) -> t
     def jacobian(point: FloatArray) -> FloatArray:
         return _jacobian(*parts(point), X, samples, directions)
 
-    first = np.concatenate([start.w.ravel(), start.v.ravel(), _first_multipliers(start, X, samples, directions)])
-    if steps < 1 or np.linalg.norm(equations(first)) > _NEAR * (1.0 + float(np.linalg.norm(start.w))):
+    point = np.concatenate([start.w.ravel(), start.v.ravel(), _first_multipliers(start, X, samples, directions)])
+    residual = float(np.linalg.norm(equations(point)))
+    if residual > _NEAR * (1.0 + float(np.linalg.norm(start.w))):
         return None
-    found = least_squares(
-        equations, first, jacobian, method="lm", xtol=_EPSILON, ftol=_EPSILON, gtol=_EPSILON, max_nfev=steps
-    )
-    here, multipliers = parts(found.x)
-    is_solved = np.linalg.norm(found.fun) <= _ROUNDED * _SOLVED * (1.0 + float(np.linalg.norm(here.w)))
+    for before in range(0, steps, _DAMPED_ROUND):
+        most, last = min(_DAMPED_ROUND, steps - before), residual
+        found = least_squares(
+            equations, point, jacobian, method="lm", xtol=_EPSILON, ftol=_EPSILON, gtol=_EPSILON, max_nfev=most
+        )
+        point, residual = found.x, float(np.linalg.norm(found.fun))
+        if found.success or residual > 0.5 * last:
+            break
+    here, multipliers = parts(point)
+    is_solved = residual <= _ROUNDED * _SOLVED * (1.0 + float(np.linalg.norm(here.w)))
     return (here, multipliers) if is_solved else None
 
 

@@ -150,8 +150,11 @@ class LoneNeurons:
         From the pulls of the walls (K, num_walls) on their two sides.
         """
         pulls = np.empty((self.num_neurons, len(plus), self.d))
+        up, down = (self.sides > 0).astype(np.float64), (self.sides < 0).astype(np.float64)
         for c, (above, below) in enumerate(zip(plus, minus, strict=True)):
-            strength = np.where(self.sides > 0, above, np.where(self.sides < 0, below, 0.0))
+            strength = up * above
+            if np.any(below):
+                strength += down * below
             pulls[:, c] = self.along_walls(strength @ self.walls.normals)
         return pulls
 

@@ -14,6 +14,7 @@ from reluflow.arrays import BoolVector, FloatArray, FloatMatrix, FloatVector, In
 from reluflow.compilation.kernel import borrowing_kernel, kernel
 
 _FAST = {"reassoc", "contract"}  # sums in any order, so that they use the processor's vectors
+_MOST_POINTS = 64  # of the image that are kept to bound distances by
 DEPENDENT = 1e-10  # a row whose part outside the others' span is below this fraction of it depends on them
 
 
@@ -251,3 +252,48 @@ def shortest_over_bases(
         for c in range(rows.shape[1]):
             vectors[k, c] = workspace.pull[c]
     return vectors
+
+
+@borrowing_kernel(fastmath=_FAST)
+def _is_within(base: FloatVector, points: FloatMatrix, count: int, squared: float) -> bool:
+    """Whether base + point has at most this squared length for one of the first `count` points, the latest first."""
+    for j in range(count - 1, -1, -1):
+        total = 0.0
+        for c in range(base.shape[0]):
+            total += (base[c] + points[j, c]) ** 2
+        if total <= squared:
+            return True
+    return False
+
+
+@kernel()
+def longest_of_shortest(
+    bases: FloatMatrix, rows: FloatMatrix, lower: float, upper: float, tolerance: float, floor: float
+) -> tuple[int, FloatArray]:
+    """Which base has the longest shortest vector, and that vector, among those longer than `floor`; -1 if none is.
+
+    Any point sum_i z_i rows_i of the box's image bounds the shortest vector of every base. So a base is skipped where a
+    point found for another one shows that its vector is no longer than the longest so far. Few are solved where those
+    with long vectors come first.
+    """
+    d = rows.shape[1]
+    workspace = make_workspace(rows.shape[0], d)
+    for i in range(rows.shape[0]):
+        workspace.lower[i], workspace.upper[i] = lower, upper
+        for c in range(d):
+            workspace.rows[i, c] = rows[i, c]
+    points, num_found = np.zeros((_MOST_POINTS, d)), 0
+    best, longest, vector = -1, floor, np.zeros(d)
+    for k in range(bases.shape[0]):
+        if _is_within(bases[k], points, min(num_found, _MOST_POINTS), longest * longest):
+            continue
+        minimise(bases[k], rows.shape[0], tolerance, workspace)
+        for c in range(d):
+            points[num_found % _MOST_POINTS, c] = workspace.pull[c] - bases[k, c]
+        num_found += 1
+        length = norm(workspace.pull)
+        if length > longest:
+            best, longest = k, length
+            for c in range(d):
+                vector[c] = workspace.pull[c]
+    return best, vector

@@ -142,9 +142,8 @@ def perturbations(
     if not np.any(losing):
         return found
     multipliers = against(evidence, 1).multipliers
-    gains = NeuronOracle(dataset.X, dataset.y, evidence.leak, signs=(-1,)).gains(multipliers * dataset.y)
-    best = gains.vectors[np.argmax(gains.values)]
-    best = best / np.linalg.norm(best)
+    rewarded = NeuronOracle(dataset.X, dataset.y, evidence.leak, signs=(-1,)).best(multipliers * dataset.y)
+    best = rewarded.vector / rewarded.value
     for _ in range(count):
         lean = rng.standard_normal(best.size) * rng.uniform(0.0, size)
         w = centre.w + centre.a[:, None] * lean
