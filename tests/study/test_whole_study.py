@@ -14,10 +14,11 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network
 from reluflow.network.initialization import Initialization
+from reluflow.study.end_sentences import best_linear_loss
 from reluflow.study.export import as_json
 from reluflow.study.motion import motion_of, picked_frames
 from reluflow.study.scale_advice import power_of_ten, scale_advice
-from reluflow.study.sentences import best_linear_loss, how_often
+from reluflow.study.sentences import how_often
 from reluflow.study.whole_study import main_theorems, study
 from reluflow.study.width import default_width
 

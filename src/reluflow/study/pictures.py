@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reluflow.study.end_sentences import best_linear_loss
 from reluflow.study.flow_summary import FlowSummary
 from reluflow.study.motion import captions_of, motion_of, picked_frames
-from reluflow.study.sentences import best_linear_loss
 from reluflow.study.whole_study import Study
 
 if TYPE_CHECKING:
