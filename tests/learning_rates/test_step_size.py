@@ -164,7 +164,7 @@ def test_a_scale_beyond_doubles_is_refused_in_a_sentence():
 def brute_force_limits(problem, rates, horizon):
     """Whether plain descent, written anew and run at all rates at once, stays near the flow's end and is led there.
 
-    Sixteen horizons at the rate itself, and 3,000 steps at least, of which the last 50 must stay within 5 % of the
+    Sixteen horizons at the rate itself, and 16,000 steps at least, of which the last 50 must stay within 5 % of the
     labels of the flow's end; then a tenth of the time at a tenth of it: what chatters across a wall comes down.
     """
     end = train(problem, CollocationFlow(rtol=1e-9)).predictions
@@ -172,7 +172,7 @@ def brute_force_limits(problem, rates, horizon):
     size = np.max(np.abs(y))
     w, a = np.tile(start.w, (len(rates), 1, 1)), np.tile(start.a, (len(rates), 1))
     stays = np.ones(len(rates), dtype=bool)
-    lengths = np.maximum((16.0 * horizon / rates).astype(int), 3_000)
+    lengths = np.maximum((16.0 * horizon / rates).astype(int), 16_000)
     for share in (1.0, 0.1):
         for step in range(lengths.max()):
             moving = np.flatnonzero((step < lengths) & stays)  # the largest rates are done first
