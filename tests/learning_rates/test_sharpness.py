@@ -54,7 +54,7 @@ def test_agrees_with_the_hessian_of_jax(rng, loss):
 
 
 def test_many_parameters_give_the_same_ends_as_a_matrix(rng):
-    problem = random_problem(rng, SquareLoss(), n=12, d=9, m=10)  # 100 parameters: by products with vectors
+    problem = random_problem(rng, SquareLoss(), n=12, d=9, m=50)  # 500 parameters: by products with vectors
     low, high = Hessian(problem, problem.network).ends()
     values = np.linalg.eigvalsh(Hessian(problem, problem.network).matrix())
     assert (low, high) == (pytest.approx(values[0], rel=1e-8), pytest.approx(values[-1], rel=1e-8))
@@ -72,6 +72,32 @@ def test_neurons_of_one_pattern_are_taken_together(rng, how, leak):
     assert len(np.unique(hessian.slopes, axis=0)) <= 8
     values = np.linalg.eigvalsh(hessian.matrix())
     assert hessian.ends() == pytest.approx((values[0], values[-1]), rel=1e-10, abs=1e-12 * np.abs(values).max())
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.3])
+def test_steps_that_move_no_output_may_be_the_least_curved(rng, weight_decay):
+    """Of twenty neurons of one pattern all but three combinations move no output: the pull alone acts on the others."""
+    X = np.array([[1.0, 0.2], [0.8, -0.5], [1.1, 0.6], [0.7, 0.1]])
+    w = np.array([1.0, 0.0]) + 0.1 * rng.standard_normal((20, 2))
+    network = Network(w, rng.standard_normal(20))
+    data = Dataset(X, [30.0, -20.0, 25.0, 10.0])
+    problem = TrainingProblem(data, SquareLoss(), network, weight_decay=weight_decay)
+    hessian = Hessian(problem, network)
+    assert np.all(hessian.slopes == 1.0)
+    pull = np.linalg.norm((data.y - network.outputs(X)) @ X / 4)
+    values = np.linalg.eigvalsh(hessian.matrix())
+    assert values[0] == pytest.approx(weight_decay - pull, rel=1e-10)
+    assert hessian.ends() == pytest.approx((values[0], values[-1]), rel=1e-10)
+
+
+def test_an_end_within_a_cluster_is_found():
+    """With weight decay many eigenvalues lie near the least; ARPACK gave up and 0.32 was printed where it is 0.041."""
+    rng = np.random.default_rng(13)
+    d, n, m = (int(rng.integers(low, high)) for low, high in ((1, 4), (1, 6), (5, 40)))
+    problem = random_problem(rng, LogisticLoss(), n=n, d=d, m=m, leak=0.3, weight_decay=0.3)
+    hessian = Hessian(problem, problem.network)
+    values = np.linalg.eigvalsh(hessian.matrix())
+    assert hessian.ends() == pytest.approx((values[0], values[-1]), rel=1e-9, abs=1e-12 * values[-1])
 
 
 def test_dead_neurons_add_nothing_but_zeros(rng):

@@ -23,7 +23,7 @@ from reluflow.network import Network
 
 ON_WALL = 1e-9  # |<w, x>| below this share of |w| |x|: the neuron is on the wall of the sample
 MOST_PIECES = 256  # that meet at a point and are all looked at
-_DENSE = 60  # parameters up to which the Hessian is made as a matrix
+_DENSE = 400  # parameters up to which the Hessian is made as a matrix: ARPACK may miss an end in a cluster
 _MOST_MOVES = 64  # pieces that are looked at where there are more than can be listed
 
 
@@ -134,35 +134,31 @@ class Hessian:
 
     def ends(self) -> tuple[float, float]:
         """Smallest and largest eigenvalue."""
-        smaller, apart = self._by_patterns()
-        values = [*smaller._own_ends(), *apart]
-        return min(values), max(values)
+        return self._by_patterns()._own_ends()
 
-    def _by_patterns(self) -> tuple[Hessian, list[float]]:
-        """A Hessian of fewer neurons, and eigenvalues apart, that have the ends of this one's spectrum between them.
+    def _by_patterns(self) -> Hessian:
+        """A Hessian of fewer neurons whose spectrum has the same ends.
 
         With z_j = sqrt(weight_j) (w_j, a_j) the rows of Z, steps S of the neurons of one pattern move the outputs by
         Z^T S alone. Where Z = Q R has more rows than columns, the steps Q T have the Hessian of neurons R, and the
-        others, orthogonal to Q, move no output: only the pull D of the pattern and weight decay act on them.
+        others, orthogonal to Q, move no output: only the pull D of the pattern and weight decay act on them, with
+        eigenvalues between weight_decay - |D| and weight_decay + |D|. Neither end is theirs alone. Q T holds a step
+        along the first that moves no output, for of such steps the outputs know d numbers and there are d + 1; and to
+        the second the outputs add what is not negative.
         """
         network, most = self.network, self.network.d + 1
         patterns, pattern_of, sizes = np.unique(self.slopes, axis=0, return_inverse=True, return_counts=True)
         if not np.any(sizes > most):
-            return self, []
+            return self
         alone = sizes[pattern_of.ravel()] <= most
-        rows, slopes, apart = [self._parameters[alone]], [self.slopes[alone]], [self.problem.weight_decay]
+        rows, slopes = [self._parameters[alone]], [self.slopes[alone]]
         for at in np.flatnonzero(sizes > most):
             members = np.flatnonzero(pattern_of.ravel() == at)
             rows.append(np.linalg.qr(self._parameters[members])[1])
             slopes.append(np.repeat(patterns[at : at + 1], most, axis=0))
-            if self.problem.trains_output_layer:
-                pull = float(np.linalg.norm(self._pulls[members[0]]))
-                apart += [self.problem.weight_decay - pull, self.problem.weight_decay + pull]
-            else:
-                apart.append(0.0)
         together = np.concatenate(rows)
         fewer = network.replace(w=together[:, :-1], a=together[:, -1], weight=np.ones(len(together)))
-        return Hessian(self.problem, fewer, np.concatenate(slopes)), apart
+        return Hessian(self.problem, fewer, np.concatenate(slopes))
 
     def _own_ends(self) -> tuple[float, float]:
         if self.num_parameters <= _DENSE:
