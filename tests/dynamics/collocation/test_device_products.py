@@ -11,13 +11,16 @@ from reluflow import (
     CollocationFlow,
     Dataset,
     LogisticLoss,
+    SoftmaxLoss,
     SquareLoss,
     TrainingProblem,
     balanced_initialization,
     train,
 )
-from reluflow.dynamics.collocation import device_products, sample_forces
+from reluflow.dynamics.collocation import device_products, force_step, sample_forces
+from reluflow.dynamics.collocation.curvatures import curved, roots
 from reluflow.dynamics.collocation.largest_modes import largest_modes
+from reluflow.dynamics.collocation.outputs_kernel import OutputsKernel
 from reluflow.dynamics.collocation.sample_forces import SampleForces
 from reluflow.dynamics.collocation.tangent_kernel import TangentKernel
 from reluflow.dynamics.stopping import AtTime
@@ -39,6 +42,16 @@ def some_problem(loss, *, n=450, d=6, m=12, seed=0):
     data = Dataset(X, np.sign(X[:, 0] + 0.1))
     network = balanced_initialization(data, width=m, scale=1e-1, rng=rng, leak=0.2)
     return TrainingProblem(data, loss, network)
+
+
+def some_classes(*, has_bias, n=450, d=6, m=12, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    data = Dataset(X, np.argmax(X[:, :3] + 0.1, axis=1), classes=("a", "b", "c"))
+    network = balanced_initialization(data, width=m, scale=1e-1, rng=rng, leak=0.2)
+    if has_bias:
+        network = network.replace(b=np.array([0.1, -0.2, 0.1]))
+    return TrainingProblem(data, SoftmaxLoss(), network)
 
 
 def two_kinds(problem):
@@ -82,6 +95,45 @@ def test_modes_are_those_of_the_kernel(any_device):
     assert device.on_device.largest_modes(kernel.parts, weights, -1.0, None) is None  # as many as there are
 
 
+def test_products_of_several_outputs_are_those_of_the_processor(any_device):
+    host, device = two_kinds(some_classes(has_bias=False))
+    rng = np.random.default_rng(1)
+    places, mass = rng.standard_normal((12, 4, 9)), rng.uniform(0.5, 2.0, 12)
+    np.testing.assert_allclose(device.outputs(places, mass), host.outputs(places, mass), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("loss", "bias_rate", "moves_outputs"), [(SoftmaxLoss(), 0.3, True), (SquareLoss(), 0.0, False)]
+)
+def test_modes_of_several_outputs_are_those_of_the_kernel(any_device, loss, bias_rate, moves_outputs):
+    """Curvatures are blocks of a softmax loss and numbers of a square loss; two neurons slide."""
+    host, device = two_kinds(some_classes(has_bias=False))
+    rng = np.random.default_rng(2)
+    z = rng.standard_normal((12, 9))
+    normals = host.walls.normals
+    z[0, :6] -= (z[0, :6] @ normals[3]) * normals[3]
+    basis = np.linalg.qr(normals[[5, 8]].T)[0]
+    z[1, :6] -= basis @ (basis.T @ z[1, :6])
+    kernel = OutputsKernel(
+        *(z, rng.uniform(0.5, 1.0, 12), host.walls, 0.2, host.X),
+        heights=z[:, :6] @ normals.T,
+        moves_outputs=moves_outputs,
+        bias_rate=bias_rate,
+    )
+    curvatures = rng.uniform(0.1, 1.0, 1350)
+    if loss.is_coupled:
+        curvatures = host.relative(rng.standard_normal((1, 1350))).curvatures[0]
+    root, modes = roots(curvatures), None
+    across = root if root.ndim == 1 else np.swapaxes(root, 1, 2)
+    expected = np.linalg.eigvalsh(curved(across, kernel.times(curved(root, np.eye(1350)))))[::-1]
+    for _ in range(12):  # from the modes found last, as along a run
+        modes, moved, values = device.on_device.largest_modes_of_outputs(kernel, root, 0.1 * expected[0], modes)
+    np.testing.assert_allclose(values[:5], expected[:5], rtol=1e-8)
+    np.testing.assert_allclose(moved, kernel.times(curved(root, modes)), rtol=0, atol=1e-9 * np.max(np.abs(moved)))
+    np.testing.assert_allclose(modes.T @ modes, np.eye(len(values)), rtol=0, atol=1e-12)
+    assert device.on_device.largest_modes_of_outputs(kernel, root, -1.0, None) is None  # as many as there are
+
+
 def test_a_sliding_neuron_is_pulled_along_its_wall(any_device):
     problem = some_problem(SquareLoss())
     normal = Walls.of(problem.dataset.X).normals[3]
@@ -105,6 +157,29 @@ def test_a_run_is_the_same_on_any_device(any_device, loss):
     assert np.max(np.abs(host.end.outputs - device.end.outputs)) <= 1e-7 * np.max(np.abs(host.end.outputs))
     named = [[(event.neuron, event.sample, event.kind) for event in run.events] for run in runs]
     assert sorted(named[0]) == sorted(named[1])
+    assert len(named[0]) > 50
+
+
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_a_run_of_classes_is_the_same_on_any_device(any_device, has_bias, monkeypatch):
+    """Its largest modes are found on the device as well; on the processor by the same search."""
+    monkeypatch.setattr(force_step, "MODES_FROM_SAMPLES", 40)
+    monkeypatch.setattr(force_step, "FEW_WEIGHTS", 0)
+    asked = []
+    search = device_products.DeviceProducts.largest_modes_of_outputs
+    monkeypatch.setattr(
+        device_products.DeviceProducts,
+        "largest_modes_of_outputs",
+        lambda self, *parts: asked.append(parts) or search(self, *parts),
+    )
+    problem = some_classes(has_bias=has_bias)
+    host, device = (
+        train(problem, CollocationFlow(1e-7, device=where), until=AtTime(12.0)) for where in ("cpu", "gpu")
+    )
+    assert asked
+    assert np.max(np.abs(host.predictions - device.predictions)) <= 1e-7 * np.max(np.abs(host.predictions))
+    named = [sorted((event.neuron, event.sample, event.kind) for event in run.events) for run in (host, device)]
+    assert named[0] == named[1]
     assert len(named[0]) > 50
 
 

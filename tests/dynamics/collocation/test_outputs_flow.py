@@ -302,5 +302,3 @@ def test_auto_takes_collocation_and_event_driven_refuses():
         choose_flow(problem, solver="event-driven")
     with pytest.raises(InvalidInputError, match="one output"):
         train(problem, EventDrivenFlow())
-    with pytest.raises(InvalidInputError, match="`device` must be 'cpu' for a problem with 3 outputs"):
-        CollocationFlow(device="gpu").start(problem)

@@ -59,11 +59,6 @@ class CollocationFlow(AbstractFlow):
 
     def start(self, problem: TrainingProblem) -> AbstractRun:
         """A run of the flow at time 0."""
-        if self.device == "gpu" and not problem.has_single_output:
-            raise InvalidInputError(
-                f"`device` must be 'cpu' for a problem with {problem.variant}, got 'gpu'; products on an accelerator "
-                "are for one output without a bias."
-            )
         return CollocationRun(problem, rtol=self.rtol, ridge=self.ridge, max_steps=self.max_steps, device=self.device)
 
     def describe(self) -> str:

@@ -163,7 +163,8 @@ class CollocationState:
                 self._neuron_pulls = neurons.pulls(plus, minus)
             else:
                 felt = device.felt(device.sides(neurons.sides), plus, minus)
-                self._neuron_pulls = neurons.along_walls(felt[: neurons.num_neurons, 0])[:, None]
+                of_outputs = felt[: neurons.num_neurons].transpose(1, 0, 2).copy()
+                self._neuron_pulls = np.stack([neurons.along_walls(pull) for pull in of_outputs], axis=1)
         return self._neuron_pulls
 
     def first_step(self) -> float:

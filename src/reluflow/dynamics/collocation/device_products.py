@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, SignArray
 from reluflow.dynamics.collocation.largest_modes import ModesSearch
+from reluflow.dynamics.collocation.outputs_kernel import OutputsKernel
 from reluflow.dynamics.collocation.tuning import DEVICE_ROWS, DEVICE_SAMPLES
 from reluflow.errors import InvalidInputError, MissingExtraError
 
@@ -25,6 +26,7 @@ except ModuleNotFoundError as error:
         f"A flow on an accelerator needs {error.name}, which is not installed: pip install 'reluflow[gpu]'."
     ) from error
 
+_WALLS_TOGETHER = 4  # neurons slide along a multiple of so many walls on the device, so that little is compiled again
 _AT_ONCE = {"xla_gpu_autotune_level": 0}  # trying out variants of a product takes longer than they save
 
 
@@ -49,12 +51,25 @@ class DeviceProducts:
         The negative slope.
     kernel_dtype
         The precision of tangent kernels.
+    has_whole_kernel
+        Whether the tangent kernel is made; that of several outputs is not.
     """
 
-    def __init__(self, X: FloatArray, normals: FloatArray, leak: float, kernel_dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self,
+        X: FloatArray,
+        normals: FloatArray,
+        leak: float,
+        kernel_dtype: np.dtype[Any],
+        *,
+        has_whole_kernel: bool = True,
+    ) -> None:
         self._made_of = (X, normals, leak, kernel_dtype)
+        self._has_whole_kernel = has_whole_kernel
         device = accelerator()
-        needed = 4 * len(X) ** 2 * kernel_dtype.itemsize + 3 * (X.nbytes + normals.nbytes)
+        needed = 3 * (X.nbytes + normals.nbytes)
+        if has_whole_kernel:
+            needed += 4 * len(X) ** 2 * kernel_dtype.itemsize
         free = (device.memory_stats() or {}).get("bytes_limit", 2**63)
         if needed > free:
             raise InvalidInputError(
@@ -66,11 +81,16 @@ class DeviceProducts:
             self._X, self._normals = (self._put(_filled(part, DEVICE_SAMPLES)) for part in (X, normals))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DeviceProducts, self._made_of
+        return partial(DeviceProducts, has_whole_kernel=self._has_whole_kernel), self._made_of
 
     @cached_property
     def _gram(self) -> Any:
         return _products(self._X, self._X).astype(self._made_of[-1])
+
+    @cached_property
+    def _blocks(self) -> Any:
+        """The samples in the precision of tangent kernels, block by block."""
+        return self._X.reshape(-1, DEVICE_SAMPLES, self._X.shape[1]).astype(self._made_of[-1])
 
     def gram(self) -> NDArray[Any]:
         """X X^T in the precision of tangent kernels."""
@@ -79,10 +99,11 @@ class DeviceProducts:
             return _cut(self._gram, slice(n), n)
 
     def outputs(self, places: FloatArray, mass: FloatArray) -> FloatArray:
-        """h at P moments, shape (P, n), from places (m, P, d + 1) of neurons with given masses."""
+        """h at P moments, shape (P, n K), from places (m, P, d + K) of neurons with given masses."""
+        n, d = self._made_of[0].shape
         with self._arithmetic():
             found = _outputs(_filled(places, DEVICE_ROWS), _filled(mass, DEVICE_ROWS), self._X, self._leak)
-            return _cut(found, slice(None), len(self._made_of[0]))
+            return _cut(found, slice(None), n * (places.shape[2] - d))
 
     def heights(self, w: FloatArray) -> FloatArray:
         """<w_j, normal_b>, shape (m, num_walls)."""
@@ -118,6 +139,34 @@ class DeviceProducts:
                 search.learn(np.array(values), np.array(basis)[:n])
             return search.found
 
+    def largest_modes_of_outputs(
+        self, kernel: OutputsKernel, root: FloatArray, smallest: float, guess: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Modes U (n K, r) of B^T K B down to `smallest`, the matrix K B U and the eigenvalues; None if too many.
+
+        K is a kernel of several outputs and B what `roots` gives.
+        """
+        n, num_outputs, dtype = len(self._made_of[0]), kernel.v.shape[1], self._made_of[-1]
+        num_forces = n * num_outputs
+        blocks = root if root.ndim == 3 else root.reshape(n, -1)[:, :, None] * np.eye(num_outputs)
+        with self._arithmetic():
+            parts = (
+                *(self._filled_up(_filled(part.astype(dtype), DEVICE_ROWS), len(self._X)) for part in kernel.by_sample),
+                _filled(kernel.v.astype(dtype), DEVICE_ROWS),
+                _filled(kernel.walls_slid_along(_WALLS_TOGETHER).astype(dtype), DEVICE_ROWS),
+                dtype.type(kernel.bias_rate),
+            )
+            root_there = self._put(_filled(blocks.astype(dtype), DEVICE_SAMPLES))
+            search = ModesSearch(num_forces, smallest, guess, dtype)
+            moved = None
+            while search.goes_on:
+                basis = _filled(search.basis, DEVICE_SAMPLES * num_outputs)
+                values, basis, moved = _sharpened_of_outputs(parts, self._blocks, root_there, basis)
+                search.learn(np.array(values), np.array(basis)[:num_forces])
+            if search.found is None:
+                return None
+            return search.found[0], np.array(moved, dtype=np.float64)[:num_forces], search.found[1]
+
     def _put(self, part: NDArray[Any]) -> Any:
         return jax.device_put(part, self._device)
 
@@ -152,9 +201,10 @@ _compiled = partial(jax.jit, compiler_options=_AT_ONCE)
 
 @partial(_compiled, static_argnums=3)
 def _outputs(places: Any, mass: Any, X: Any, leak: float) -> Any:
-    heights = jnp.einsum("jpi,ki->jpk", places[:, :, :-1], X)
+    d = X.shape[1]
+    heights = jnp.einsum("jpi,ki->jpk", places[:, :, :d], X)
     values = jnp.maximum(heights, leak * heights)
-    return jnp.einsum("jp,jpk->pk", places[:, :, -1] * mass[:, None], values)
+    return jnp.einsum("jpc,jpk->pkc", places[:, :, d:] * mass[:, None, None], values).reshape(places.shape[1], -1)
 
 
 @_compiled
@@ -180,3 +230,46 @@ def _sharpened(kernel: Any, basis: Any) -> tuple[Any, Any]:
         basis, _ = jnp.linalg.qr(kernel @ basis)
     values, vectors = jnp.linalg.eigh(basis.T @ (kernel @ basis))
     return values, basis @ vectors[:, ::-1]
+
+
+@_compiled
+def _sharpened_of_outputs(parts: tuple[Any, ...], X: Any, root: Any, basis: Any) -> tuple[Any, Any, Any]:
+    across = jnp.swapaxes(root, 1, 2)
+    for _ in range(2):
+        basis, _ = jnp.linalg.qr(_by_blocks(across, _times(*parts, X, _by_blocks(root, basis))))
+    moved = _times(*parts, X, _by_blocks(root, basis))
+    values, vectors = jnp.linalg.eigh(basis.T @ _by_blocks(across, moved))
+    vectors = vectors[:, ::-1]
+    return values, basis @ vectors, moved @ vectors
+
+
+def _by_blocks(blocks: Any, columns: Any) -> Any:
+    """Blocks (n, K, K) times columns (n K, r)."""
+    return (blocks @ columns.reshape(*blocks.shape[:2], -1)).reshape(columns.shape)
+
+
+def _times(slopes: Any, inner: Any, v: Any, bases: Any, bias_rate: Any, X: Any, forces: Any) -> Any:
+    """`OutputsKernel.times`; samples X come in blocks (b, k, d), the walls that neurons slide along as (m, s, d)."""
+    num_blocks, size, d = X.shape
+    num_neurons, num_outputs = v.shape
+    flat = forces.reshape(num_blocks * size, -1)
+    columns = forces.reshape(num_blocks, size, num_outputs, -1)
+    own = (inner.T @ (inner @ flat)).reshape(columns.shape) + bias_rate * jnp.sum(columns, axis=(0, 1))
+    slopes = slopes.T.reshape(num_blocks, size, num_neurons, 1)
+
+    def add_pulls(pulls: Any, block: tuple[Any, Any, Any]) -> tuple[Any, None]:
+        samples, slopes_there, columns_there = block
+        felt = (v @ columns_there) * slopes_there  # (k, m, r)
+        return pulls + samples.T @ felt.reshape(size, -1), None
+
+    nothing = jnp.zeros((d, num_neurons * columns.shape[-1]), dtype=forces.dtype)
+    pulls, _ = jax.lax.scan(add_pulls, nothing, (X, slopes, columns))
+    pulls = pulls.reshape(d, num_neurons, -1)
+    pulls -= jnp.einsum("msi,msr->imr", bases, jnp.einsum("msi,imr->msr", bases, pulls))
+    pulls = pulls.reshape(d, -1)
+
+    def moved(_: None, block: tuple[Any, Any]) -> tuple[None, Any]:
+        samples, slopes_there = block
+        return None, v.T @ ((samples @ pulls).reshape(size, num_neurons, -1) * slopes_there)
+
+    return (own + jax.lax.scan(moved, None, (X, slopes))[1]).reshape(forces.shape)

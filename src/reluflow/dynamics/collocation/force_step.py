@@ -314,7 +314,13 @@ class ForceStep:
         With C = B B^T, modes U of B^T K B give K B U / values. So K is their sum where outputs bend forces, and nothing
         is divided by a curvature, which may be 0.
         """
-        root = roots(curvatures)
+        root, device = roots(curvatures), self.samples.on_device
+        if device is not None:
+            of_device = device.largest_modes_of_outputs(kernel, root, smallest, self._modes)
+            if of_device is None:
+                return None
+            self._modes, moved, values = of_device
+            return moved / np.maximum(values, np.finfo(np.float64).tiny), values
         across = root if root.ndim == 1 else np.swapaxes(root, 1, 2)
         search = ModesSearch(len(self.samples.rate_signs), smallest, self._modes, np.dtype(np.float64))
         moved = search.basis

@@ -75,6 +75,29 @@ class OutputsKernel:
         return crowds, np.array(alone, dtype=np.intp)
 
     @property
+    def by_sample(self) -> tuple[FloatArray, FloatArray]:
+        """s_jk and s_jk <w_j, x_k>, times the roots of the masses, shape (m, n); the latter zero if only w moves."""
+        return self._slopes, self._inner if self._moves_outputs else np.zeros_like(self._slopes)
+
+    @property
+    def v(self) -> FloatArray:
+        """The neurons' output weights, shape (m, K)."""
+        return self._v
+
+    @property
+    def bias_rate(self) -> float:
+        """How fast the output bias follows the forces."""
+        return self._bias_rate
+
+    def walls_slid_along(self, multiple: int) -> FloatArray:
+        """Orthonormal rows that span the walls that neurons slide along, shape (m, s, d), s a multiple; else zeros."""
+        most = max((len(basis) for basis in self._bases.values()), default=0)
+        found = np.zeros((len(self._v), -(-most // multiple) * multiple, self._X.shape[1]))
+        for j, basis in self._bases.items():
+            found[j, : len(basis)] = basis
+        return found
+
+    @property
     def num_factors(self) -> int:
         """Columns of F."""
         d, num_outputs = self._X.shape[1], self._v.shape[1]

@@ -71,7 +71,8 @@ class SampleForces:
         self.counted: BoolArray | None = None  # samples in the rate of a fading loss; None: all
         self.margin_offsets: FloatArray | None = None  # what margins are ahead by beyond the outputs; None: nothing
         self._memory = np.empty(0)
-        self.device, self.on_device = device, _on_device(self.X, walls, leak, device)
+        self.device = device
+        self.on_device = _on_device(self.X, walls, leak, device, has_whole_kernel=self.has_one_force_each)
         self.is_silent = np.ones((len(walls.normals), 2), dtype=bool)  # which walls pull nothing, on - and on +
         for column, factor in enumerate(reversed(self._factors)):
             np.logical_and.at(self.is_silent[:, column], walls.wall_of_sample, factor == 0.0)
@@ -241,12 +242,14 @@ class SampleForces:
         return product(rows, samples.T, found)
 
 
-def _on_device(X: FloatArray, walls: Walls, leak: float, device: Device) -> DeviceProducts | None:
+def _on_device(
+    X: FloatArray, walls: Walls, leak: float, device: Device, *, has_whole_kernel: bool
+) -> DeviceProducts | None:
     if device == "cpu" or len(X) < DEVICE_FROM_SAMPLES:
         return None
     from reluflow.dynamics.collocation.device_products import DeviceProducts  # JAX is an extra
 
-    return DeviceProducts(X, walls.normals, leak, kernel_precision(len(X)))
+    return DeviceProducts(X, walls.normals, leak, kernel_precision(len(X)), has_whole_kernel=has_whole_kernel)
 
 
 def kernel_precision(n: int) -> np.dtype[Any]:

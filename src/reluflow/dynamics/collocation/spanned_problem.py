@@ -11,6 +11,8 @@ from reluflow.data import Dataset
 from reluflow.dynamics.collocation.tuning import SMALL_DIMENSION, SPAN_SHARE
 from reluflow.dynamics.problem import TrainingProblem
 
+_TALL = 2  # with more rows per column the left factor, which is not needed, would cost most of the time
+
 
 @dataclass(frozen=True, eq=False)
 class SpannedProblem:
@@ -48,7 +50,8 @@ class SpannedProblem:
         nothing = np.zeros((0, 0))
         if X.shape[1] <= SMALL_DIMENSION:
             return cls(problem, None, nothing, 0.0)
-        _, singular, rows = np.linalg.svd(X, full_matrices=False)
+        triangle = np.linalg.qr(X, mode="r") if len(X) > _TALL * X.shape[1] else X
+        _, singular, rows = np.linalg.svd(triangle, full_matrices=False)
         basis = rows[singular > np.finfo(np.float64).eps * max(X.shape) * singular[0]]
         if len(basis) > SPAN_SHARE * X.shape[1]:
             return cls(problem, None, nothing, 0.0)
