@@ -173,9 +173,7 @@ def test_a_run_of_classes_is_the_same_on_any_device(any_device, has_bias, monkey
         lambda self, *parts: asked.append(parts) or search(self, *parts),
     )
     problem = some_classes(has_bias=has_bias)
-    host, device = (
-        train(problem, CollocationFlow(1e-7, device=where), until=AtTime(12.0)) for where in ("cpu", "gpu")
-    )
+    host, device = (train(problem, CollocationFlow(1e-7, device=where), until=AtTime(12.0)) for where in ("cpu", "gpu"))
     assert asked
     assert np.max(np.abs(host.predictions - device.predictions)) <= 1e-7 * np.max(np.abs(host.predictions))
     named = [sorted((event.neuron, event.sample, event.kind) for event in run.events) for run in (host, device)]

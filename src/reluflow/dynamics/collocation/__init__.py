@@ -14,11 +14,11 @@ To be read in this order; each file knows those above it only. Kernels are machi
   events.
 - `next_event_kernels`, `wall_survey_kernels`, `path_search_kernels`, `neuron_path_kernels`: walls that a piece of its
   path meets or leaves; the walls that it may meet at all; the first event of a piece; its path through a step.
-- `largest_modes`: the strongest modes of a large symmetric matrix.
+- `largest_modes`, `outputs_kernel`: the strongest modes of a large symmetric matrix; how the forces of several outputs
+  move these.
 - `output_kernels`, `device_products`, `sample_forces`: outputs from pre-activations; large products on an accelerator;
   the samples as walls that pull.
-- `tangent_kernels`, `tangent_kernel`, `outputs_kernel`, `force_newton`: how forces move the outputs;
-  Newton's method for the forces.
+- `tangent_kernels`, `tangent_kernel`, `force_newton`: how forces move a single output; Newton's method for the forces.
 - `carried_neurons`, `force_predictor`: the neurons carried through a step, and who must be again; the first guess of
   the forces.
 - `force_step`: one step, solved.

@@ -21,7 +21,7 @@ from reluflow.dynamics.collocation.negligible_samples import (
 )
 from reluflow.dynamics.collocation.present_forces import PresentForces
 from reluflow.dynamics.collocation.rescaling import margin_offsets_after
-from reluflow.dynamics.collocation.resting_limit import polished
+from reluflow.dynamics.collocation.resting_limit import POLISHED, polished
 from reluflow.dynamics.collocation.sample_forces import Device, SampleForces
 from reluflow.dynamics.collocation.spanned_problem import SpannedProblem
 from reluflow.dynamics.collocation.tuning import FIRST_TURN, LEAST_FIRST_SHARE, REMAINING_SHARE, RESCALED_MARGIN
@@ -372,25 +372,22 @@ class CollocationState:
     def stationary_limit(self) -> Limit:
         """Where the flow tends to, by Newton's method in the final pattern; the state here where that fails."""
         here = self.last_state()
-        if not self._problem.is_plain:
+        has_grown_beside_bias = self.samples.moves_bias and self.log_rescaling != 0.0
+        if not self._problem.moves_freely or has_grown_beside_bias:
             return replace(here, reason=f"Not polished: with {self._problem.variant} the last state is given as it is.")
         self.take_all_samples()
-        neurons, kept = self.neurons, self.neurons.shapes
-        neurons.shapes, num_iterations = polished(neurons, self.samples)
+        neurons, kept = self.neurons, (self.neurons.shapes, self.bias)
+        limit = polished(neurons, self.samples, self.bias)
+        neurons.shapes, self.bias = limit.shapes, limit.bias
         self.refresh()
         heights = neurons.w @ neurons.walls.normals.T
         has_crossed = bool(np.any(neurons.sides * heights < -1e-9))
-        there = replace(
-            self.last_state(),
-            is_polished=True,
-            num_iterations=num_iterations,
-            reason="Polished by Newton's method in the final pattern.",
-        )
-        neurons.shapes = kept
+        there = replace(self.last_state(), is_polished=True, num_iterations=limit.num_iterations, reason=POLISHED)
+        neurons.shapes, self.bias = kept
         self.refresh()
         if has_crossed:
             return replace(here, reason="Not polished: the rest of the way meets another boundary.")
-        if num_iterations == 0 or there.gradient_norm > here.gradient_norm:
+        if limit.num_iterations == 0 or there.gradient_norm > here.gradient_norm:
             return replace(here, reason="Not polished: no Newton step in the final pattern brings the gradient down.")
         return there
 

@@ -236,8 +236,8 @@ def _sharpened(kernel: Any, basis: Any) -> tuple[Any, Any]:
 def _sharpened_of_outputs(parts: tuple[Any, ...], X: Any, root: Any, basis: Any) -> tuple[Any, Any, Any]:
     across = jnp.swapaxes(root, 1, 2)
     for _ in range(2):
-        basis, _ = jnp.linalg.qr(_by_blocks(across, _times(*parts, X, _by_blocks(root, basis))))
-    moved = _times(*parts, X, _by_blocks(root, basis))
+        basis, _ = jnp.linalg.qr(_by_blocks(across, _times(parts, X, _by_blocks(root, basis))))
+    moved = _times(parts, X, _by_blocks(root, basis))
     values, vectors = jnp.linalg.eigh(basis.T @ _by_blocks(across, moved))
     vectors = vectors[:, ::-1]
     return values, basis @ vectors, moved @ vectors
@@ -248,8 +248,9 @@ def _by_blocks(blocks: Any, columns: Any) -> Any:
     return (blocks @ columns.reshape(*blocks.shape[:2], -1)).reshape(columns.shape)
 
 
-def _times(slopes: Any, inner: Any, v: Any, bases: Any, bias_rate: Any, X: Any, forces: Any) -> Any:
+def _times(parts: tuple[Any, ...], X: Any, forces: Any) -> Any:
     """`OutputsKernel.times`; samples X come in blocks (b, k, d), the walls that neurons slide along as (m, s, d)."""
+    slopes, inner, v, bases, bias_rate = parts
     num_blocks, size, d = X.shape
     num_neurons, num_outputs = v.shape
     flat = forces.reshape(num_blocks * size, -1)

@@ -78,6 +78,7 @@ SINGLE_PRECISION_SAMPLES = 3000  # samples beyond which tangent kernels are made
 KERNEL_BLOCK = 1024  # rows of a tangent kernel that are made at once
 DEPENDENT_SINGULAR_VALUE = 1e-5  # below it normals of walls depend on each other
 DEPENDENT_SQUARE = 1e-10  # the same as a share of a normal's square outside the span of the others
+MOST_POLISHED_FORCES = 1500  # of several outputs; the modes of their kernel take seconds beyond
 WEAKEST_MODE = 1e-12  # modes of the tangent kernel below this fraction of the largest take no part in the limit
 
 # -- products -----------------------------------------------------------------------------------------------------

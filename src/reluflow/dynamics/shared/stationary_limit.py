@@ -85,6 +85,21 @@ def boosted(z: FloatArray, vector: FloatArray) -> FloatArray:
     return result
 
 
+def turned(z: FloatArray, pull: FloatArray) -> FloatArray:
+    """Apply exp([[0, D^T], [D, 0]]) to one neuron (w, v), where D has a row for each of K outputs.
+
+    >>> turned(np.array([0.0, 0.0, 1.0, 3.0]), np.log(2.0) * np.array([[1.0, 0.0], [0.0, 0.0]]))
+    array([0.75, 0.  , 1.25, 3.  ])
+    """
+    if len(pull) == 1:
+        return np.asarray(boosted(z[None], pull[0])[0])
+    d = pull.shape[1]
+    left, sizes, right = np.linalg.svd(pull, full_matrices=False)
+    w, v = right @ z[:d], left.T @ z[d:]
+    more, across = np.cosh(sizes) - 1.0, np.sinh(sizes)
+    return np.concatenate([z[:d] + (w * more + v * across) @ right, z[d:] + left @ (v * more + w * across)])
+
+
 def _tangent_slopes(layout: Layout) -> FloatArray:
     """eta_gk x_k made tangent to the walls group g slides on, shape (G, d, n)."""
     slopes: FloatArray = np.einsum("gk,kd->gdk", layout.eta, layout.samples)
