@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.util import find_spec
 
 import numpy as np
 
@@ -27,7 +26,6 @@ from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Check, Exhausted, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Trajectory
-from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss, loss_named
 from reluflow.network import Network
 from reluflow.network.initialization import balanced_initialization
@@ -189,20 +187,8 @@ def whole_mnist() -> list[Timing]:
 def whole_mnist_on_gpu() -> list[Timing]:
     """The same with the large products on an accelerator, where JAX sees one; its compilations are counted in."""
     flow = CollocationFlow(rtol=1e-5, device="gpu")
-    found = _of_all_images(flow) if has_full_mnist() and _has_accelerator() else []
+    found = _of_all_images(flow) if has_full_mnist() and has_accelerator() else []
     return [replace(comparison, name=f"{comparison.name}-gpu") for comparison in found]
-
-
-def _has_accelerator() -> bool:
-    if find_spec("jax") is None:
-        return False
-    from reluflow.dynamics.collocation.device_products import accelerator  # JAX is an extra
-
-    try:
-        accelerator()
-    except InvalidInputError:
-        return False
-    return True
 
 
 def _of_all_images(flow: CollocationFlow) -> list[Timing]:
