@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.bench.accelerator import has_accelerator
 from reluflow.bench.benchmark import Benchmark, Timing, best_time
 from reluflow.bench.general_solvers import diffrax_end, scipy_end
 from reluflow.bench.roofline import roofline_words
