@@ -231,7 +231,7 @@ class CollocationState:
         margins = np.where(is_margin, margins + offsets, 0.0)
         whole.margin_offsets = margin_offsets_after(margins, offsets, is_margin, ratio)
         if self.negligible is not None:
-            self.samples.margin_offsets = whole.margin_offsets[~self.negligible.is_negligible]
+            self.samples.margin_offsets = whole.margin_offsets[whole.forces_of(~self.negligible.is_negligible)]
             self.negligible = self.negligible.rescaled(ratio)
         self.neurons.decay(-0.5 * float(np.log(ratio)))
         self.log_rescaling -= 0.5 * float(np.log(ratio))
@@ -275,7 +275,7 @@ class CollocationState:
         """Take all samples into the steps again."""
         if self.negligible is not None:
             self._restore_all(self.negligible)
-            self._num_remaining = len(self.outputs)
+            self._num_remaining = self._problem.dataset.n
             self.predictor.forget()
             self.refresh()
 
@@ -292,7 +292,7 @@ class CollocationState:
         if np.any(~was_remaining & ~negligible.is_negligible):
             self.predictor.forget()
         else:
-            self.predictor.narrow(~negligible.is_negligible[was_remaining])
+            self.predictor.narrow(samples.forces_of(~negligible.is_negligible[was_remaining]))
         self.refresh()
         self._num_remaining = int(np.count_nonzero(is_felt(self.samples, self.outputs)))
 
