@@ -326,9 +326,9 @@ class CollocationState:
         neurons, pulls = self.neurons, self.pulls()
         bias_square = bias_square_of(self._problem, self.forces.reshape(-1, neurons.num_outputs))
         if not self._problem.is_plain:
-            z, outward = self._outward(pulls)
-            outward = replace(outward, log_rate=self.log_total_force())
-            return gradient_of_variant(self._problem, z, neurons.mass, outward, self.log_rescaling, bias_square)
+            w, pulls = self._span.rotated(neurons.w, pulls, neurons.log_norm, self.decayed)
+            z, rotated = np.column_stack([w, neurons.v]), RelativePulls(pulls, self.log_total_force())
+            return gradient_of_variant(self._problem, z, neurons.mass, rotated, self.log_rescaling, bias_square)
         pulls = pulls[:, 0]
         a, mass = neurons.shapes[:, -1], neurons.mass
         towards = np.einsum("ji,ji->j", neurons.w, pulls)
