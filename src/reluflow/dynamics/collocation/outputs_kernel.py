@@ -8,6 +8,7 @@ output without bias `TangentKernel` makes the (n, n) matrix from X X^T instead.
 from __future__ import annotations
 
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,7 @@ class OutputsKernel:
         """
         num_outputs = self._v.shape[1]
         samples, outputs = np.divmod(forces, num_outputs)
-        along_walls, owners = self._along_walls()
+        along_walls, owners = self._along_walls
         found = np.zeros((len(forces), len(self._X), num_outputs))
         for c in range(num_outputs):
             places = np.flatnonzero(outputs == c)
@@ -154,15 +155,20 @@ class OutputsKernel:
                 found[places, :, e] = block
         return found.reshape(len(forces), len(self._X) * num_outputs)
 
+    @cached_property
     def _along_walls(self) -> tuple[NDArray[Any], IntArray]:
         """What samples have along the walls that neurons slide on, a column for each, and whose it is."""
         owners = np.array([j for j, basis in self._bases.items() for _ in basis], dtype=np.intp)
-        walls = [self._slopes[j][:, None] * (self._X @ basis.T) for j, basis in self._bases.items()]
-        return (np.hstack(walls) if walls else np.zeros((len(self._X), 0), self._X.dtype)), owners
+        if not owners.size:
+            return np.zeros((len(self._X), 0), self._X.dtype), owners
+        along = self._X @ np.vstack(list(self._bases.values())).T
+        along *= self._slopes[owners].T
+        return along, owners
 
     def among(self, samples: IntArray, dtype: np.dtype[Any]) -> OutputsKernel:
         """The same of some samples, in a precision; for products with it."""
         part = copy(self)
+        vars(part).pop("_along_walls", None)
         part._X = self._X[samples].astype(dtype)
         part._slopes, part._inner = self._slopes[:, samples].astype(dtype), self._inner[:, samples].astype(dtype)
         part._v, part._bases = self._v.astype(dtype), {j: basis.astype(dtype) for j, basis in self._bases.items()}
@@ -176,7 +182,7 @@ class OutputsKernel:
         without = 2 * n * m * (d + num_outputs)
         if num_pairs * n**2 > _BLOCKS_NUMBERS or making + num_products * (n * num_outputs) ** 2 > num_products * without:
             return None
-        gram, (along_walls, owners) = self._X @ self._X.T, self._along_walls()
+        gram, (along_walls, owners) = self._X @ self._X.T, self._along_walls
         blocks = {}
         for c in range(num_outputs):
             for e in range(c, num_outputs):
@@ -193,11 +199,12 @@ class OutputsKernel:
 
     def diagonal(self) -> FloatArray:
         """K for every force and itself, shape (n K,)."""
-        squares = np.einsum("ki,ki->k", self._X, self._X)[None] * np.square(self._slopes)  # (m, n)
-        for j, basis in self._bases.items():
-            squares[j] -= np.sum(np.square(self._X @ basis.T), axis=1) * np.square(self._slopes[j])
-        inner = np.sum(np.square(self._inner), axis=0)[:, None] + self._bias_rate
-        return np.asarray((squares.T @ np.square(self._v) + inner).ravel())
+        lengths = np.einsum("ki,ki->k", self._X, self._X)[:, None]
+        found = lengths * (np.square(self._slopes).T @ np.square(self._v))
+        along_walls, owners = self._along_walls
+        found -= np.square(along_walls) @ np.square(self._v[owners])
+        found += np.einsum("jk,jk->k", self._inner, self._inner)[:, None] + self._bias_rate
+        return np.asarray(found.ravel())
 
     def times(self, forces: NDArray[Any]) -> NDArray[Any]:
         """K times columns of forces, shape (n K, r): block by block of samples, for all neurons at once."""
@@ -252,5 +259,6 @@ def _span(normals: FloatArray) -> FloatArray:
     """Orthonormal rows that span some unit normals."""
     if len(normals) == 1:
         return normals
-    basis, strengths, _ = np.linalg.svd(normals.T, full_matrices=False)
-    return np.asarray(basis[:, strengths > DEPENDENT_SINGULAR_VALUE].T)
+    squares, vectors = np.linalg.eigh(normals @ normals.T)
+    is_own = squares > DEPENDENT_SINGULAR_VALUE**2
+    return np.asarray((vectors[:, is_own] / np.sqrt(squares[is_own])).T @ normals)
