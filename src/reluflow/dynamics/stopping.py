@@ -85,11 +85,8 @@ class Stationary(AbstractStoppingRule):
         Samples of output 0, on which no neuron is active, pull on nothing: against their constant force a network that
         grows for ever on the others would look stationary.
         """
-        loss, bias = run.problem.loss, run.network().b if run.problem.network.b is not None else None
-        if not loss.fades or run.problem.moves_output_bias:  # every sample pulls on a bias that is trained
-            return log_rate
-        labels, outputs = run.problem.dataset.y, run.outputs() - (0.0 if bias is None else bias)
-        is_acting = is_acted_on(outputs)
+        loss, labels = run.problem.loss, run.problem.dataset.y
+        is_acting = _pulls_on_a_weight(run) if loss.fades else np.ones(len(labels), dtype=bool)
         if is_acting.all() or not is_acting.any():
             return log_rate
         log_forces = loss.log_force(run.outputs()[is_acting], labels[is_acting])
@@ -111,7 +108,8 @@ class DirectionConverged(AbstractStoppingRule):
     That turning rate is the sine of the angle between the parameters and -grad L, which vanishes exactly at the KKT
     directions of the margin problem. It decays like 1/log t, so a small `atol` asks for very late times. It is small
     during growth as well, when neurons are aligned and the forces still frozen; so every margin $y_k h(x_k)$ must have
-    passed `margin` first, where the forces are those of the tail of the loss.
+    passed `margin` first, where the forces are those of the tail of the loss. Samples on which no neuron is active are
+    left out: their outputs stay 0 while the norm grows.
 
     Parameters
     ----------
@@ -140,7 +138,10 @@ class DirectionConverged(AbstractStoppingRule):
         return self._check
 
     def _check(self, run: AbstractRun) -> Outcome | None:
-        is_fitted = bool(np.all(run.problem.loss.margins(run.outputs(), run.problem.dataset.y) >= self.margin))
+        margins = run.problem.loss.margins(run.outputs(), run.problem.dataset.y)
+        is_fitted = bool(np.all(margins >= self.margin))
+        if not is_fitted and np.any(margins >= self.margin):
+            is_fitted = bool(np.all(margins[_pulls_on_a_weight(run)] >= self.margin))
         return Outcome.DIRECTION_CONVERGED if is_fitted and run.gradient().turning <= self.atol else None
 
 
@@ -327,6 +328,14 @@ class Allowance:
 
     def _steps_taken(self, run: AbstractRun) -> Outcome | None:
         return Outcome.MAX_STEPS if run.steps >= self.steps else None
+
+
+def _pulls_on_a_weight(run: AbstractRun) -> BoolArray:
+    """Which samples pull on a neuron, or on an output bias that is trained, as all do."""
+    if run.problem.moves_output_bias:
+        return np.ones(run.problem.dataset.n, dtype=bool)
+    bias = run.network().b if run.problem.network.b is not None else None
+    return is_acted_on(run.outputs() - (0.0 if bias is None else bias))
 
 
 def is_acted_on(outputs: FloatArray) -> BoolArray:

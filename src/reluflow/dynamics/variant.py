@@ -47,7 +47,8 @@ def gradient_of_variant(
     """
     moved, trained = velocities(problem, z, pulls), z
     if not problem.trains_output_layer:
-        moved, trained = moved[:, : problem.dataset.d], z[:, : problem.dataset.d]
+        d = pulls.by_output.shape[2]
+        moved, trained = moved[:, :d], z[:, :d]
     square = float(weight @ np.einsum("ji,ji->j", moved, moved))
     along = float(weight @ np.einsum("ji,ji->j", moved, trained))
     size = float(weight @ np.einsum("ji,ji->j", trained, trained))

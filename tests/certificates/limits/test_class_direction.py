@@ -127,6 +127,8 @@ def test_the_same_direction_is_found_from_every_late_state(seed, options, first)
         found = nearest_class_direction(run.network(), problem)
         assert found.kkt.residual <= 1e-10
         assert found.distance < 0.05
+        again = nearest_class_direction(run.network(), problem, largest_residual=found.distance)
+        assert again.distance == found.distance  # the network itself misses the conditions by less than its distance
         margins.append(found.kkt.margin)
     np.testing.assert_allclose(margins, margins[0], rtol=1e-9)
 
@@ -148,15 +150,27 @@ def test_no_direction_is_solved_for_that_could_not_end_the_run(three_clouds, mon
     """Standardised wine spent 2.3 of its 15 s at margins at which only trapped neurons let a run end."""
     margins = []
 
-    def counted(network, problem):
+    def counted(network, problem, **options):
         margins.append(float(np.min(problem.loss.margins(network.outputs(problem.dataset.X), problem.dataset.y))))
-        return nearest_class_direction(network, problem)
+        return nearest_class_direction(network, problem, **options)
 
     monkeypatch.setattr(certified_limit_module, "nearest_class_direction", counted)
     run = train(three_clouds.problem, CollocationFlow(), until=LimitIdentified())
     assert run.outcome is Outcome.DIRECTION_CONVERGED
     assert margins
     assert min(margins) >= 100.0 * (1.0 - 1e-9)
+
+
+def test_no_direction_is_solved_for_that_could_not_be_near(three_clouds, monkeypatch):
+    """Wine solved twice for directions while it missed the KKT conditions itself by more than how near one must be."""
+    run = CollocationFlow().start(three_clouds.problem)
+    while np.min(run.problem.loss.margins(run.outputs(), run.problem.dataset.y)) < 1e3:
+        run.advance(np.inf, 1)
+    network, problem = run.network(), three_clouds.problem
+    own = pair_kkt(network, problem.dataset, active_rtol=1e-2).residual
+    assert nearest_class_direction(network, problem, largest_residual=2.0 * own) is not None
+    monkeypatch.setattr(class_direction_module, "solve_in_patterns", None)  # it is not even asked
+    assert nearest_class_direction(network, problem, largest_residual=0.5 * own) is None
 
 
 def test_one_output_has_the_direction_of_its_own_search():

@@ -345,7 +345,7 @@ class _LimitSearch:
         network, is_late = run.network(), margin >= rule.patience * rule.smallest_margin
         if not is_late and not has_only_one_direction(network, problem):
             return None  # whatever direction is near, the run goes on
-        near = nearest_class_direction(network, problem)
+        near = nearest_class_direction(network, problem, largest_residual=rule.close)
         if near is None or near.kkt.residual > rule.kkt:
             return None
         is_settled = near.distance <= rule.close and is_late

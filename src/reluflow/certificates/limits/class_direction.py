@@ -71,8 +71,13 @@ class ClassDirection:
         )
 
 
-def nearest_class_direction(network: Network, problem: TrainingProblem) -> ClassDirection | None:
+def nearest_class_direction(
+    network: Network, problem: TrainingProblem, *, largest_residual: float = np.inf
+) -> ClassDirection | None:
     """Solve for the KKT direction a classifier is near, in its patterns.
+
+    Where a run may tend to several, none is solved for while the network itself misses the KKT conditions by more than
+    `largest_residual`: a direction that is nearer than that leaves less.
 
     An output bias is left out: a fixed one is nothing beside weights that grow, and one that is trained grows like the
     logarithm of the squared norm. None where a sample is not classified without it, and where Newton's method finds no
@@ -101,6 +106,8 @@ def nearest_class_direction(network: Network, problem: TrainingProblem) -> Class
     for lead in _LEADS:
         share = lead / smallest
         near = pair_kkt(last, dataset, active_rtol=share, kink_rtol=_ON_BOUNDARY)
+        if near.residual > largest_residual and not is_only:
+            continue
         active = Pairs.of(dataset).carrying(near.multipliers, _CARRIES)
         if not active.size or active.tobytes() in tried:
             continue

@@ -232,7 +232,7 @@ class CollocationState:
         margins = np.where(is_margin, margins + offsets, 0.0)
         whole.margin_offsets = margin_offsets_after(margins, offsets, is_margin, ratio)
         if self.negligible is not None:
-            self.samples.margin_offsets = whole.margin_offsets[~self.negligible.is_negligible]
+            self.samples.margin_offsets = whole.margin_offsets[whole.forces_of(~self.negligible.is_negligible)]
             self.negligible = self.negligible.rescaled(ratio)
         self.neurons.decay(-0.5 * float(np.log(ratio)))
         self.log_rescaling -= 0.5 * float(np.log(ratio))
@@ -276,7 +276,7 @@ class CollocationState:
         """Take all samples into the steps again."""
         if self.negligible is not None:
             self._restore_all(self.negligible)
-            self._num_remaining = len(self.outputs)
+            self._num_remaining = self._problem.dataset.n
             self.predictor.forget()
             self.refresh()
 
@@ -293,7 +293,7 @@ class CollocationState:
         if np.any(~was_remaining & ~negligible.is_negligible):
             self.predictor.forget()
         else:
-            self.predictor.narrow(~negligible.is_negligible[was_remaining])
+            self.predictor.narrow(samples.forces_of(~negligible.is_negligible[was_remaining]))
         self.refresh()
         self._num_remaining = int(np.count_nonzero(is_felt(self.samples, self.outputs)))
 
@@ -327,9 +327,9 @@ class CollocationState:
         neurons, pulls = self.neurons, self.pulls()
         bias_square = bias_square_of(self._problem, self.forces.reshape(-1, neurons.num_outputs))
         if not self._problem.is_plain:
-            z, outward = self._outward(pulls)
-            outward = replace(outward, log_rate=self.log_total_force())
-            return gradient_of_variant(self._problem, z, neurons.mass, outward, self.log_rescaling, bias_square)
+            w, pulls = self._span.rotated(neurons.w, pulls, neurons.log_norm, self.decayed)
+            z, rotated = np.column_stack([w, neurons.v]), RelativePulls(pulls, self.log_total_force())
+            return gradient_of_variant(self._problem, z, neurons.mass, rotated, self.log_rescaling, bias_square)
         pulls = pulls[:, 0]
         a, mass = neurons.shapes[:, -1], neurons.mass
         towards = np.einsum("ji,ji->j", neurons.w, pulls)

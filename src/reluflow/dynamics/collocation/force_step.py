@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from reluflow.dynamics.collocation.largest_modes import ModesSearch, largest_mod
 from reluflow.dynamics.collocation.lone_neurons import LoneNeurons
 from reluflow.dynamics.collocation.neuron_path_kernels import Paths
 from reluflow.dynamics.collocation.outputs_kernel import OutputsKernel
+from reluflow.dynamics.collocation.radau import RadauRule
 from reluflow.dynamics.collocation.relative_forces import RelativeForces
 from reluflow.dynamics.collocation.sample_forces import SampleForces
 from reluflow.dynamics.collocation.tangent_kernel import TangentKernel
@@ -25,9 +26,11 @@ from reluflow.dynamics.collocation.tuning import (
     EARLIEST_KINK,
     EVENT_CAPACITY,
     FEW_WEIGHTS,
+    FEWEST_MODES,
     GIVE_UP_FROM,
     HOPELESS_MISFIT,
     KINK_MISFIT,
+    LIKELY_MODE,
     MATRICES_UNTIL_MODES,
     MODES_FROM_SAMPLES,
     MOST_ITERATIONS,
@@ -35,6 +38,8 @@ from reluflow.dynamics.collocation.tuning import (
     NEARLY_ALL_SAMPLES,
     NEWTON_SHARE,
     NOT_CARRIED_SHARE,
+    SHARPENED,
+    SHARPENED_AGAIN,
     SLOW_CONTRACTION,
     STALE_LENGTH,
     START_MISFIT_SHARE,
@@ -45,6 +50,9 @@ from reluflow.dynamics.collocation.tuning import (
     WORTH_A_MATRIX,
 )
 from reluflow.threads import ThreadTeam
+
+if TYPE_CHECKING:
+    from reluflow.dynamics.collocation.device_products import DeviceProducts
 
 _MIDDLE_NODE = 2
 _MIDDLE = int(np.flatnonzero(IS_NODE)[_MIDDLE_NODE])  # among the points
@@ -76,6 +84,14 @@ class Solution(NamedTuple):
     guess_gap: float  # how far the guess of the forces was from what it gave back, relative to `size`
 
 
+class _KernelModes(NamedTuple):
+    """Columns and numbers with kernel = modes diag(values) modes^T, and the size of the neurons then."""
+
+    modes: FloatArray  # (n K, r)
+    values: FloatArray  # (r,)
+    size: float
+
+
 class ForceStep:
     """Solves macro steps one after the other, keeping Newton's matrix while it serves.
 
@@ -96,6 +112,7 @@ class ForceStep:
         self._memory: NDArray[Any] = np.empty(0, dtype=self._single_gram.dtype)
         self._newton: ForceNewton | FewModes | None = None
         self._modes: FloatArray | None = None
+        self._kernel: _KernelModes | None = None  # of several outputs: Newton's matrix of other lengths has them, too
         self._untried = 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -253,8 +270,20 @@ class ForceStep:
         """Newton's matrix for this step: the old one if it is near, a new one at mid-step where that was slow."""
         if self._newton is not None and abs(np.log(self._newton.length / length)) <= STALE_LENGTH and not is_slow:
             return self._newton
+        if self._kernel is not None and not is_slow:
+            return self._few_modes(self._kernel, carried, given_back, length)
         self.num_matrices += 1
         return self._made(carried, given_back, length)
+
+    def _few_modes(
+        self, kernel: _KernelModes, carried: CarriedNeurons, given_back: RelativeForces, length: float
+    ) -> FewModes:
+        """Newton's matrix from the modes of a kernel of now or of an earlier step."""
+        samples, size = self.samples, carried.sizes()[_MIDDLE]
+        forces = given_back.forces[_MIDDLE_NODE] if samples.fades else None
+        values = kernel.values * (size / kernel.size if size > 0.0 and kernel.size > 0.0 else 1.0)
+        given = (self._curvatures(carried), forces, samples.rate_signs, length)
+        return FewModes(_rule_of(carried), kernel.modes, values, *given)
 
     def _made(self, carried: CarriedNeurons, given_back: RelativeForces, length: float) -> ForceNewton | FewModes:
         """A new matrix at mid-step."""
@@ -276,9 +305,8 @@ class ForceStep:
                 moves_outputs=samples.moves_outputs,
                 bias_rate=carried.bias_rate if samples.moves_bias else 0.0,
             )
-        sizes = carried.sizes()
-        has_grown = sizes[_MIDDLE] > 0.0  # kernels grow as neurons do on the way
-        rule = RULE.weighted(sizes[IS_NODE] / sizes[_MIDDLE]) if has_grown else RULE
+        self._kernel = None
+        rule, size = _rule_of(carried), carried.sizes()[_MIDDLE]
         forces = given_back.forces[_MIDDLE_NODE] if samples.fades else None
         if curvatures.ndim == 1:
             active = stiff_samples(length * curvatures * kernel.diagonal())
@@ -289,11 +317,16 @@ class ForceStep:
         if has_few_weights and kernel.num_factors < FEW_WEIGHTS * len(active):
             modes = np.zeros((len(samples.rate_signs), kernel.num_factors))
             modes[active] = kernel.factors(active)
-            return FewModes(rule, modes, np.ones(kernel.num_factors), curvatures, forces, samples.rate_signs, length)
+            kept = _KernelModes(modes, np.ones(kernel.num_factors), size)
+            self._kernel = None if isinstance(kernel, TangentKernel) else kept
+            return FewModes(rule, modes, kept.values, curvatures, forces, samples.rate_signs, length)
         self._untried = max(0, self._untried - 1)
         if len(active) > MODES_FROM_SAMPLES and not self._untried:
             if isinstance(kernel, OutputsKernel):
-                found = self._largest_modes_of_outputs(kernel, curvatures, WEAK_MODE / length)
+                which = np.unique(active // samples.num_outputs)
+                dtype = np.dtype(np.float64 if is_stiff else np.float32)
+                found = self._largest_modes_of_outputs(kernel, curvatures, WEAK_MODE / length, which, dtype)
+                self._kernel = None if found is None else _KernelModes(*found, size)
             else:
                 found = self._largest_modes(kernel, active, np.sqrt(curvatures[active]), WEAK_MODE / length)
             if found is not None:
@@ -307,34 +340,50 @@ class ForceStep:
         return ForceNewton(rule, rows, active, forces, samples.rate_signs, length)
 
     def _largest_modes_of_outputs(
-        self, kernel: OutputsKernel, curvatures: FloatArray, smallest: float
+        self, kernel: OutputsKernel, curvatures: FloatArray, smallest: float, which: IntArray, dtype: np.dtype[Any]
     ) -> tuple[FloatArray, FloatArray] | None:
-        """The same of a kernel that is not made, for all forces.
+        """The same of a kernel that is not made, for all forces on some samples.
 
         With C = B B^T, modes U of B^T K B give K B U / values. So K is their sum where outputs bend forces, and nothing
         is divided by a curvature, which may be 0.
         """
-        root, device = roots(curvatures), self.samples.on_device
-        if device is not None:
-            of_device = device.largest_modes_of_outputs(kernel, root, smallest, self._modes)
-            if of_device is None:
-                return None
-            self._modes, moved, values = of_device
-            return moved / np.maximum(values, np.finfo(np.float64).tiny), values
+        if self.samples.on_device is not None:
+            return self._modes_by_device(self.samples.on_device, kernel, curvatures, smallest)
+        num_outputs = self.samples.num_outputs
+        forces = (which[:, None] * num_outputs + np.arange(num_outputs)).ravel()
+        root = roots(curvatures[forces if curvatures.ndim == 1 else which]).astype(dtype)
         across = root if root.ndim == 1 else np.swapaxes(root, 1, 2)
-        search = ModesSearch(len(self.samples.rate_signs), smallest, self._modes, np.dtype(np.float64))
+        search = ModesSearch(len(forces), smallest, None if self._modes is None else self._modes[forces], dtype)
+        part, num_sharpened = kernel.among(which, dtype), SHARPENED if self._modes is None else SHARPENED_AGAIN
         moved = search.basis
         while search.goes_on:
-            for _ in range(2):
-                basis, _ = np.linalg.qr(curved(across, kernel.times(curved(root, search.basis))))
-                search.basis = basis
-            moved = kernel.times(curved(root, search.basis))
+            blocks = part.in_blocks((num_sharpened + 1) * search.basis.shape[1])
+            multiplied = part if blocks is None else blocks
+            for _ in range(num_sharpened):
+                search.basis, _ = np.linalg.qr(curved(across, multiplied.times(curved(root, search.basis))))
+            moved = multiplied.times(curved(root, search.basis))
             values, vectors = np.linalg.eigh(search.basis.T @ curved(across, moved))
             moved = moved @ vectors[:, ::-1]
             search.learn(values, search.basis @ vectors[:, ::-1])
+            num_sharpened = SHARPENED
         if search.found is None:
             return None
-        self._modes, values = search.found
+        basis, values = search.found
+        likely = max(FEWEST_MODES, int(np.sum(values > LIKELY_MODE * smallest)))  # that the next kernel needs
+        num_forces = len(self.samples.rate_signs)
+        self._modes, modes = np.zeros((num_forces, likely)), np.zeros((num_forces, len(values)))
+        self._modes[forces] = basis[:, :likely]
+        modes[forces] = moved / np.maximum(values, np.finfo(np.float64).tiny)
+        return modes, values
+
+    def _modes_by_device(
+        self, device: DeviceProducts, kernel: OutputsKernel, curvatures: FloatArray, smallest: float
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """The same for all samples, on an accelerator, whose programs are for one number of modes each."""
+        found = device.largest_modes_of_outputs(kernel, roots(curvatures), smallest, self._modes)
+        if found is None:
+            return None
+        self._modes, moved, values = found
         return moved / np.maximum(values, np.finfo(np.float64).tiny), values
 
     def _largest_modes(
@@ -362,6 +411,12 @@ class ForceStep:
         unseen = np.zeros_like(modes)
         unseen[active] = modes[active] / weights[:, None]
         return unseen, found[1]
+
+
+def _rule_of(carried: CarriedNeurons) -> RadauRule:
+    """The rule of a step along which kernels grow as neurons do."""
+    sizes = carried.sizes()
+    return RULE.weighted(sizes[IS_NODE] / sizes[_MIDDLE]) if sizes[_MIDDLE] > 0.0 else RULE
 
 
 def _raised(coefficients: FloatArray, base: FloatArray) -> FloatArray:

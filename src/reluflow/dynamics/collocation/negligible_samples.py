@@ -31,7 +31,7 @@ class NegligibleState:
     sides
         Of their walls, shape (m, num_walls).
     outputs
-        Shape (num_samples,).
+        Shape (num_samples K,).
     """
 
     sides: SignArray
@@ -69,8 +69,9 @@ class NegligibleSamples:
 
     def outputs(self, remaining: FloatArray) -> FloatArray:
         """h of all samples, from h of the remaining ones."""
-        outputs = np.empty(len(self.is_negligible))
-        outputs[~self.is_negligible], outputs[self.is_negligible] = remaining, self.now.outputs
+        is_negligible = self.whole.forces_of(self.is_negligible)
+        outputs = np.empty(len(is_negligible))
+        outputs[~is_negligible], outputs[is_negligible] = remaining, self.now.outputs
         return outputs
 
     def among_all_walls(self, neurons: LoneNeurons) -> LoneNeurons:
@@ -85,16 +86,18 @@ class NegligibleSamples:
         """Where they are when some neurons have moved on to `ends`."""
         shapes, walls = neurons.shapes.copy(), self.samples.walls
         shapes[moved] = ends
-        weights = neurons.mass * shapes[:, -1]
-        sides, outputs = np.empty_like(self.now.sides), np.zeros(len(walls.length))
+        weights = [neurons.mass * shapes[:, neurons.d + c] for c in range(neurons.num_outputs)]
+        sides, outputs = np.empty_like(self.now.sides), np.zeros((len(walls.length), neurons.num_outputs))
         block = max(1, BLOCK_NUMBERS // max(1, len(walls.length)))
         for first in range(0, len(shapes), block):
             part = slice(first, first + block)
-            heights = self.samples.heights(shapes[part, :-1])
+            heights = self.samples.heights(shapes[part, : neurons.d])
             sides[part] = np.sign(heights)
             heights = heights[:, walls.wall_of_sample] * (walls.orientation * walls.length)
-            outputs += weights[part] @ np.where(heights > 0.0, heights, neurons.leak * heights)
-        return NegligibleState(sides, outputs)
+            felt = np.where(heights > 0.0, heights, neurons.leak * heights)
+            for c, weight in enumerate(weights):
+                outputs[:, c] += weight[part] @ felt
+        return NegligibleState(sides, outputs.ravel())
 
     def returning(self, after: NegligibleState, strongest: float) -> BoolArray:
         """Which samples have come within reach of the strongest force, given by its logarithm, shape (n,)."""
@@ -106,20 +109,20 @@ class NegligibleSamples:
     def rescaled(self, ratio: float) -> NegligibleSamples:
         """The same at a `ratio` of all outputs, with the margin offsets that all samples have by then."""
         assert self.whole.margin_offsets is not None
-        self.samples.margin_offsets = self.whole.margin_offsets[self.is_negligible]
+        self.samples.margin_offsets = self.whole.margin_offsets[self.whole.forces_of(self.is_negligible)]
         return replace(self, now=replace(self.now, outputs=ratio * self.now.outputs))
 
     def crossings(
         self, after: NegligibleState, moved: IntArray, taus: FloatArray, places: FloatArray
     ) -> list[Crossing]:
-        """Which of their walls the neurons have crossed, from places (len(moved), P, d + 1) at `taus`, 0 the first.
+        """Which of their walls the neurons have crossed, from places (len(moved), P, d + K) at `taus`, 0 the first.
 
         A neuron that has crossed a wall and come back is not seen; the sample feels nothing of either.
         """
         found = []
         names = self.whole.walls.first_sample[self.is_wall_negligible]
         for row, wall in np.argwhere(after.sides[moved] != self.now.sides[moved]).tolist():
-            heights = places[row, :, :-1] @ self.samples.walls.normals[wall]
+            heights = places[row, :, : self.samples.X.shape[1]] @ self.samples.walls.normals[wall]
             first = int(np.flatnonzero(heights * heights[0] <= 0.0)[0]) if np.any(heights * heights[0] <= 0.0) else -1
             height = BarycentricInterpolator(taus, heights)
             tau = brentq(lambda at, h=height: float(h(at)), taus[first - 1], taus[first]) if first > 0 else taus[-1]
@@ -139,16 +142,15 @@ class Crossing:
 def may_leave_out(samples: SampleForces, neurons: LoneNeurons) -> bool:
     """Whether leaving samples out would save more than looking after them costs."""
     is_large = samples.X.size * neurons.num_neurons >= NEGLIGIBLE_FROM_SIZE
-    return samples.fades and samples.has_one_force_each and is_large
+    has_one_rate = samples.num_outputs == 1 or samples.loss.is_coupled  # of all forces on a sample
+    return samples.fades and has_one_rate and not samples.moves_bias and is_large
 
 
 def is_felt(samples: SampleForces, outputs: FloatArray) -> BoolArray:
     """Which samples may move a neuron before long at these outputs, shape (n,)."""
     logs = samples.log_forces(outputs)
     strongest = int(np.argmax(logs if samples.counted is None else np.where(samples.counted, logs, -np.inf)))
-    far = NEGLIGIBLE_LOG_FORCE + NEGLIGIBLE_MARGIN_SHARE * max(
-        0.0, float(outputs[strongest] * samples.labels[strongest])
-    )
+    far = NEGLIGIBLE_LOG_FORCE + NEGLIGIBLE_MARGIN_SHARE * max(0.0, samples.smallest_margins(outputs)[strongest])
     return np.asarray(logs > logs[strongest] - far)
 
 
@@ -176,7 +178,7 @@ def choose_negligible(
     is_wall_remaining[walls.wall_of_sample[remaining & (walls.orientation != 0)]] = True
     is_negligible = ~is_wall_remaining[walls.wall_of_sample] & ~remaining
     samples = _part(whole, problem, is_negligible)
-    now = NegligibleState(neurons.sides[:, ~is_wall_remaining], outputs[is_negligible])
+    now = NegligibleState(neurons.sides[:, ~is_wall_remaining], outputs[whole.forces_of(is_negligible)])
     return NegligibleSamples(whole, is_negligible, ~is_wall_remaining, samples, now)
 
 
@@ -197,5 +199,5 @@ def _part(whole: SampleForces, problem: TrainingProblem, which: BoolArray) -> Sa
     if whole.counted is not None and not np.all(whole.counted[which]):
         part.counted = whole.counted[which]
     if whole.margin_offsets is not None:
-        part.margin_offsets = whole.margin_offsets[which]
+        part.margin_offsets = whole.margin_offsets[whole.forces_of(which)]
     return part

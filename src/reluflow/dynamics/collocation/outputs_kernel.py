@@ -7,14 +7,21 @@ output without bias `TangentKernel` makes the (n, n) matrix from X X^T instead.
 
 from __future__ import annotations
 
+from copy import copy
+from functools import cached_property
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.collocation.tuning import DEPENDENT_SINGULAR_VALUE
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import Walls
+from reluflow.threads import product
 
 _BLOCK_NUMBERS = 2**20  # of what neurons feel of columns of forces, in one block: 8 MiB
+_BLOCKS_NUMBERS = 2**25  # of a kernel that is made to multiply by: 128 MiB in single precision
 
 
 class OutputsKernel:
@@ -152,12 +159,10 @@ class OutputsKernel:
         Block by block of two outputs: sums over neurons, each (r, n), times <x_k, x_l>, instead of over the d + K times
         as many columns of F. Neurons that slide lose what lies along their walls.
         """
-        (n, _), (_, num_outputs) = self._X.shape, self._v.shape
+        num_outputs = self._v.shape[1]
         samples, outputs = np.divmod(forces, num_outputs)
-        owners = np.array([j for j, basis in self._bases.items() for _ in basis], dtype=np.intp)
-        walls = [self._slopes[j][:, None] * (self._X @ basis.T) for j, basis in self._bases.items()]
-        along_walls = np.hstack(walls) if walls else np.zeros((n, 0))
-        found = np.zeros((len(forces), n, num_outputs))
+        along_walls, owners = self._along_walls
+        found = np.zeros((len(forces), len(self._X), num_outputs))
         for c in range(num_outputs):
             places = np.flatnonzero(outputs == c)
             chosen = samples[places]
@@ -171,17 +176,63 @@ class OutputsKernel:
                 if c == e:
                     block += self._inner[:, chosen].T @ self._inner + self._bias_rate
                 found[places, :, e] = block
-        return found.reshape(len(forces), n * num_outputs)
+        return found.reshape(len(forces), len(self._X) * num_outputs)
+
+    @cached_property
+    def _along_walls(self) -> tuple[NDArray[Any], IntArray]:
+        """What samples have along the walls that neurons slide on, a column for each, and whose it is."""
+        owners = np.array([j for j, basis in self._bases.items() for _ in basis], dtype=np.intp)
+        if not owners.size:
+            return np.zeros((len(self._X), 0), self._X.dtype), owners
+        along = self._X @ np.vstack(list(self._bases.values())).T
+        along *= self._slopes[owners].T
+        return along, owners
+
+    def among(self, samples: IntArray, dtype: np.dtype[Any]) -> OutputsKernel:
+        """The same of some samples, in a precision; for products with it."""
+        part = copy(self)
+        vars(part).pop("_along_walls", None)
+        part._X = self._X[samples].astype(dtype)
+        part._slopes, part._inner = self._slopes[:, samples].astype(dtype), self._inner[:, samples].astype(dtype)
+        part._v, part._bases = self._v.astype(dtype), {j: basis.astype(dtype) for j, basis in self._bases.items()}
+        return part
+
+    def in_blocks(self, num_products: int) -> KernelBlocks | None:
+        """The kernel itself, where products with so many columns in all are cheaper with it than without."""
+        (n, d), (m, num_outputs) = self._X.shape, self._v.shape
+        num_pairs, num_walls = num_outputs * (num_outputs + 1) // 2, sum(map(len, self._bases.values()))
+        making = n * (n * num_pairs * (m + num_walls) + d * (n + num_walls))
+        without = 2 * n * m * (d + num_outputs)
+        if (
+            num_pairs * n**2 > _BLOCKS_NUMBERS
+            or making + num_products * (n * num_outputs) ** 2 > num_products * without
+        ):
+            return None
+        gram, (along_walls, owners) = self._X @ self._X.T, self._along_walls
+        blocks = {}
+        for c in range(num_outputs):
+            for e in range(c, num_outputs):
+                levers = self._v[:, c] * self._v[:, e]
+                block = (self._slopes.T * levers) @ self._slopes
+                block *= gram
+                if owners.size:
+                    block -= (along_walls * levers[owners]) @ along_walls.T
+                if c == e:
+                    block += self._inner.T @ self._inner
+                    block += self._X.dtype.type(self._bias_rate)
+                blocks[c, e] = blocks[e, c] = block
+        return KernelBlocks(blocks, num_outputs)
 
     def diagonal(self) -> FloatArray:
         """K for every force and itself, shape (n K,)."""
-        squares = np.einsum("ki,ki->k", self._X, self._X)[None] * np.square(self._slopes)  # (m, n)
-        for j, basis in self._bases.items():
-            squares[j] -= np.sum(np.square(self._X @ basis.T), axis=1) * np.square(self._slopes[j])
-        inner = np.sum(np.square(self._inner), axis=0)[:, None] + self._bias_rate
-        return np.asarray((squares.T @ np.square(self._v) + inner).ravel())
+        lengths = np.einsum("ki,ki->k", self._X, self._X)[:, None]
+        found = lengths * (np.square(self._slopes).T @ np.square(self._v))
+        along_walls, owners = self._along_walls
+        found -= np.square(along_walls) @ np.square(self._v[owners])
+        found += np.einsum("jk,jk->k", self._inner, self._inner)[:, None] + self._bias_rate
+        return np.asarray(found.ravel())
 
-    def times(self, forces: FloatArray) -> FloatArray:
+    def times(self, forces: NDArray[Any]) -> NDArray[Any]:
         """K times columns of forces, shape (n K, r): block by block of samples, for all neurons at once."""
         (n, d), (num_neurons, num_outputs) = self._X.shape, self._v.shape
         columns = forces.reshape(n, num_outputs, -1)
@@ -191,7 +242,7 @@ class OutputsKernel:
         found += self._bias_rate * np.sum(columns, axis=0)
         size = max(1, _BLOCK_NUMBERS // max(1, num_neurons * num_columns))
         blocks = [slice(first, first + size) for first in range(0, n, size)]
-        pulls = np.zeros((d, num_neurons * num_columns))
+        pulls = np.zeros((d, num_neurons * num_columns), self._X.dtype)
         for part in blocks:
             felt = np.matmul(self._v, columns[part])  # (k, m, r)
             felt *= self._slopes.T[part, :, None]
@@ -206,9 +257,34 @@ class OutputsKernel:
         return np.asarray(found.reshape(forces.shape))
 
 
+class KernelBlocks:
+    """The kernel of several outputs as it is: a symmetric matrix (n, n) for every pair of outputs.
+
+    Parameters
+    ----------
+    blocks
+        By the two outputs, in both orders.
+    num_outputs
+        K.
+    """
+
+    def __init__(self, blocks: dict[tuple[int, int], NDArray[Any]], num_outputs: int) -> None:
+        self._blocks, self._num_outputs = blocks, num_outputs
+
+    def times(self, forces: NDArray[Any]) -> NDArray[Any]:
+        """K times columns of forces, shape (n K, r)."""
+        columns = forces.reshape(-1, self._num_outputs, forces.shape[1])
+        given = [np.ascontiguousarray(columns[:, c]) for c in range(self._num_outputs)]
+        found, moved = np.zeros_like(columns), np.empty_like(given[0])
+        for (c, e), block in self._blocks.items():
+            found[:, c] += product(block, given[e], moved)
+        return found.reshape(forces.shape)
+
+
 def _span(normals: FloatArray) -> FloatArray:
     """Orthonormal rows that span some unit normals."""
     if len(normals) == 1:
         return normals
-    basis, strengths, _ = np.linalg.svd(normals.T, full_matrices=False)
-    return np.asarray(basis[:, strengths > DEPENDENT_SINGULAR_VALUE].T)
+    squares, vectors = np.linalg.eigh(normals @ normals.T)
+    is_own = squares > DEPENDENT_SINGULAR_VALUE**2
+    return np.asarray((vectors[:, is_own] / np.sqrt(squares[is_own])).T @ normals)

@@ -122,10 +122,18 @@ class SampleForces:
         own = np.sum(np.where(self.is_own, h, 0.0), axis=1, keepdims=True)
         return np.where(self.is_own, np.inf, own - h).ravel()
 
+    def smallest_margins(self, outputs: FloatArray) -> FloatArray:
+        """Of every sample, shape (n,)."""
+        return np.asarray(np.min(self.margins(outputs).reshape(len(self.X), -1), axis=1))
+
+    def forces_of(self, which: BoolArray) -> BoolArray:
+        """The forces (n K,) of some samples (n,)."""
+        return which if self.num_outputs == 1 else which.repeat(self.num_outputs)
+
     @property
     def counted_forces(self) -> BoolArray | None:
         """Which forces (n K,) are of samples in the rate; None: all."""
-        return self.counted if self.counted is None or self.num_outputs == 1 else self.counted.repeat(self.num_outputs)
+        return None if self.counted is None else self.forces_of(self.counted)
 
     def _by_sample(self, outputs: FloatArray) -> FloatArray:
         """Outputs (..., n K) with an axis for those of a sample, where these are several."""

@@ -71,6 +71,18 @@ class SpannedProblem:
         still = np.exp(self.log_scale - decayed - np.asarray(log_unit))
         return np.asarray(w @ self.basis + self.outside * (still[:, None] if still.ndim else still))
 
+    def rotated(
+        self, w: FloatArray, pulls: FloatArray, log_unit: FloatArray, decayed: float = 0.0
+    ) -> tuple[FloatArray, FloatArray]:
+        """Input weights and the pulls on them with the inner products that they have in the given coordinates.
+
+        What no pull changes is one more coordinate.
+        """
+        if self.basis is None:
+            return w, pulls
+        still = np.linalg.norm(self.outside, axis=1) * np.exp(self.log_scale - decayed - log_unit)
+        return np.column_stack([w, still]), np.concatenate([pulls, np.zeros((*pulls.shape[:-1], 1))], axis=-1)
+
     def pulls_outward(self, pulls: FloatArray) -> FloatArray:
         """Pulls on the neurons, which lie within the span, in the given coordinates."""
         return pulls if self.basis is None else np.asarray(pulls @ self.basis)
