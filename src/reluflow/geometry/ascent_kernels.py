@@ -135,7 +135,7 @@ def _settle_one(lines: PullingLines, w: FloatVector, side: int, max_events: int,
     return False
 
 
-@kernel(nogil=True)
+@kernel(entry=True, nogil=True)
 def settle(
     chosen: IntVector,
     lines: PullingLines,

@@ -50,7 +50,7 @@ def _frame_of_zeros(U: FloatMatrix, signs: SignVector, frame: FloatMatrix, tie: 
     return size
 
 
-@kernel()
+@kernel(entry=True)
 def critical_faces(
     U: FloatMatrix, signs: SignMatrix, coefficients: FloatMatrix, tie: float, scale: float
 ) -> tuple[SignArray, FloatArray]:
@@ -166,7 +166,7 @@ def _shortest_subgradient(U: FloatMatrix, signs: SignVector, coefficients: Float
     return D
 
 
-@kernel()
+@kernel(entry=True)
 def gradient_range(
     U: FloatMatrix, signs: SignMatrix, coefficients: FloatMatrix, tie: float, scale: float
 ) -> tuple[float, float]:
@@ -180,7 +180,7 @@ def gradient_range(
     return d_max, d_min
 
 
-@kernel()
+@kernel(entry=True)
 def face_constants(
     U: FloatMatrix,
     signs: SignMatrix,

@@ -235,7 +235,7 @@ def slide_margins(
     return margins
 
 
-@kernel()
+@kernel(entry=True)
 def slide_margins_at(
     coefficients: FloatCube,
     thetas: FloatVector,
@@ -255,7 +255,7 @@ def slide_margins_at(
     return margins
 
 
-@kernel()
+@kernel(entry=True)
 def first_slide_exit(coefficients: FloatCube, scale: FloatVector) -> tuple[float, int, int]:
     """The first root of the margins of sliding pairs, (9, num_pairs, 2) in Bernstein form: fraction, pair, side.
 

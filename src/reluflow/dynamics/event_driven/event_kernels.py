@@ -55,7 +55,7 @@ class Carried(NamedTuple):
     num_evaluations: int
 
 
-@kernel()
+@kernel(entry=True)
 def reach_event(
     columns: FloatMatrix,
     end: FloatMatrix,

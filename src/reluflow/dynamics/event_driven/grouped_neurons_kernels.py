@@ -96,7 +96,7 @@ def renew_moments(layout: Layout, members: Members) -> None:
         members.moment_trace[g] = max(trace, largest)
 
 
-@kernel()
+@kernel(entry=True)
 def write_back(
     columns: FloatMatrix,
     starts: IntVector,
@@ -118,7 +118,7 @@ def write_back(
 NO_CHANGE, RESET, BEGIN, END = range(4)  # of a frame
 
 
-@kernel()
+@kernel(entry=True)
 def frame_changes(
     counts: IntVector, frame_of_group: IntVector, frames: FloatCube, are_wanted: bool, is_wide: bool, frame_from: int
 ) -> tuple[bool, IntArray]:
@@ -147,7 +147,7 @@ def frame_changes(
     return are_any, changes
 
 
-@kernel()
+@kernel(entry=True)
 def through_frames(
     shapes: FloatMatrix, group: IntVector, neurons: IntVector, frames: FloatCube, frame_of_group: IntVector
 ) -> FloatArray:
@@ -168,7 +168,7 @@ def through_frames(
     return z
 
 
-@kernel()
+@kernel(entry=True)
 def heights_of(z: FloatMatrix, normals: FloatMatrix) -> FloatArray:
     """<w, normal> for every neuron and wall, shape (m, B)."""
     num_walls, d = normals.shape
@@ -208,7 +208,7 @@ class Gathered(NamedTuple):
     table: ColumnTable
 
 
-@borrowing_kernel()
+@borrowing_kernel(entry=True)
 def write_missing_moments(
     members: Members, frame_of_group: IntVector, moments: FloatCube, has_moment: BoolVector
 ) -> None:
@@ -220,7 +220,7 @@ def write_missing_moments(
             has_moment[row] = True
 
 
-@kernel()
+@kernel(entry=True)
 def gather(
     members: Members, invariant: FloatVector, counts: IntVector, frame_of_group: IntVector, frames: FloatCube
 ) -> tuple[bool, Gathered]:
@@ -266,7 +266,7 @@ def gather(
     return has_far, Gathered(starts, column_group, columns, weights, table)
 
 
-@kernel()
+@kernel(entry=True)
 def off_unit_norm(members: Members, frame_of_group: IntVector) -> IntArray:
     """The neurons outside frames whose squared norm is off 1."""
     found = np.empty(members.group.shape[0], dtype=np.int64)

@@ -297,7 +297,7 @@ class Resolution(NamedTuple):
     is_undecided: bool = False
 
 
-@kernel()
+@kernel(entry=True)
 def walls_stood_on(
     normals: FloatMatrix, z: FloatVector, sides: SignVector, arriving: int, counts_output: bool
 ) -> IntArray:
@@ -321,7 +321,7 @@ def walls_stood_on(
     return on[:count].copy()
 
 
-@kernel()
+@kernel(entry=True)
 def decide_among(
     normals: FloatMatrix,
     plus: FloatVector,
