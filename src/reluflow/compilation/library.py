@@ -96,8 +96,16 @@ class KernelCompiler(Compiler):
     with, or none.
     """
 
+    def define_pipelines(self) -> Any:
+        """Numba's steps; called when the flags below have been noted for the functions of Numba that are called."""
+        self.state.flags.no_cpython_wrapper, self.state.flags.no_cfunc_wrapper = self._has_no_wrapper
+        return super().define_pipelines()
+
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
+        flags = self.state.flags
+        self._has_no_wrapper = flags.no_cpython_wrapper, flags.no_cfunc_wrapper
+        flags.no_cpython_wrapper, flags.no_cfunc_wrapper = True, False  # as Numba's own: else those are compiled twice
         self.state.library = KernelLibrary(self.state.targetctx.codegen(), func.__qualname__)
         self.state.library.enable_object_caching()
         result = super().compile_extra(func)
