@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from numba import njit
+from numba import njit, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.compiler import compile_result
 from numba.core.dispatcher import Dispatcher
@@ -14,6 +14,7 @@ from numba.core.registry import CPUDispatcher
 import reluflow
 from reluflow.compilation.dependencies import digest_of
 from reluflow.compilation.library import KernelCompiler, KernelLibrary
+from reluflow.compilation.signature import signature_of
 
 _KERNEL_OF: dict[str, tuple[str, str, tuple[Any, ...]]] = {}  # module, name and types of each symbol that is loaded
 
@@ -46,6 +47,16 @@ class KernelDispatcher(CPUDispatcher):
             self.overloads[tuple(cres.signature.args)] = cres
         place = (self.py_func.__module__, self.py_func.__name__, tuple(cres.signature.args))
         _KERNEL_OF[cres.library.symbol] = place
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What a call within a kernel is compiled to: a number of another size is converted to the declared type.
+
+        Numba would compile the callee once more for a literal 0, or for an int8 where int64 is declared.
+        """
+        declared = signature_of(self.py_func) or ()
+        if len(declared) == len(args):
+            args = tuple(to if _is_same_kind(given, to) else given for given, to in zip(args, declared, strict=True))
+        return super().get_call_template(args, kws)
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """What Numba does with a call from Python whose types are not in its table."""
@@ -125,10 +136,18 @@ class _KernelCache(FunctionCache):
         self._cache_file._source_stamp = (self._own_stamp, digest_of(self._py_func))
 
 
-def _is_loaded(codegen: Any, symbol: str, module: str, name: str, types: tuple[Any, ...]) -> bool:
+def _is_same_kind(given: Any, declared: Any) -> bool:
+    """Whether a number of one type is one of the other without loss."""
+    given = types.unliteral(given)  # type: ignore[no-untyped-call]
+    if isinstance(declared, types.Integer):
+        return isinstance(given, types.Integer) and given.signed and given.bitwidth <= declared.bitwidth
+    return bool(given == declared)
+
+
+def _is_loaded(codegen: Any, symbol: str, module: str, name: str, signature: tuple[Any, ...]) -> bool:
     """Load a kernel if it is not loaded yet, and say whether that gave the symbol."""
     if not codegen._engine.is_symbol_defined(symbol):
         kernel = getattr(importlib.import_module(module), name, None)
         if isinstance(kernel, Dispatcher):
-            kernel.compile(types)
+            kernel.compile(signature)
     return bool(codegen._engine.is_symbol_defined(symbol))

@@ -65,7 +65,8 @@ def arrangement_rays(
             chosen[level] = chosen[level - 1]
             continue
         _complete(v, frame, size)
-        rays[found] = v
+        for i in range(r):
+            rays[found, i] = v[i]
         for t in range(m):
             value = 0.0
             for i in range(r):

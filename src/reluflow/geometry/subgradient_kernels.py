@@ -35,7 +35,7 @@ def _remove_frame(v: FloatVector, frame: FloatMatrix, size: int) -> None:
 @kernel()
 def _frame_of_zeros(U: FloatMatrix, signs: SignVector, frame: FloatMatrix, tie: float) -> int:
     """Orthonormal rows spanning the directions whose sign is 0; their number."""
-    size = 0 * signs.size  # a literal 0 would be compiled for apart
+    size = 0
     for t in range(signs.size):
         if signs[t] == 0 and size < U.shape[1]:
             v = np.empty(U.shape[1])

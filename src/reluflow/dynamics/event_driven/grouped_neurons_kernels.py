@@ -109,10 +109,11 @@ def write_back(
     for g in range(frame_of_group.shape[0]):
         row = frame_of_group[g]
         for c in range(starts[g], starts[g + 1]):
-            if row >= 0:
-                frames[row, c - starts[g]] = columns[c]
-            else:
-                shapes[column_neurons[c]] = columns[c]
+            for i in range(columns.shape[1]):
+                if row >= 0:
+                    frames[row, c - starts[g], i] = columns[c, i]
+                else:
+                    shapes[column_neurons[c], i] = columns[c, i]
 
 
 NO_CHANGE, RESET, BEGIN, END = range(4)  # of a frame
@@ -243,7 +244,8 @@ def gather(
         for c in range(starts[g], starts[g + 1]):
             column_group[c] = g
             if frame_of_group[g] >= 0:
-                columns[c] = frames[frame_of_group[g], c - starts[g]]
+                for i in range(width):
+                    columns[c, i] = frames[frame_of_group[g], c - starts[g], i]
     place = starts[:num_groups].copy()
     has_far = False
     for j in range(members.group.shape[0]):

@@ -285,7 +285,7 @@ def have_drifted(columns: FloatMatrix, column_neurons: IntVector) -> bool:
 def columns_at(coefficients: FloatCube, theta: float) -> FloatArray:
     """The columns at the fraction `theta` of the step."""
     columns = np.empty((coefficients.shape[1], coefficients.shape[2]))
-    write_columns_at(coefficients, 0 * coefficients.shape[1], theta, columns)
+    write_columns_at(coefficients, 0, theta, columns)
     return columns
 
 

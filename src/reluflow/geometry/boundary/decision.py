@@ -223,7 +223,7 @@ def decide(
     precision = max(_PRECISION * precision, tolerance)
     for c in range(d):
         choice.base[c] = rest[c]
-    count = num_repelling = 0 * s  # of the type of s: a literal 0 would be compiled for apart
+    count = num_repelling = 0
     for i in range(s):
         jump = plus[i] - minus[i]
         choice.strengths[i] = plus[i]

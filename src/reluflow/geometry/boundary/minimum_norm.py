@@ -167,7 +167,7 @@ def minimise(base: FloatVector, count: int, tolerance: float, workspace: Workspa
         workspace.pull,
     )
     _start_at_ends(base, count, workspace)
-    size, entering = 0 * count, -1  # of the type of count: a literal 0 would be compiled for apart
+    size, entering = 0, -1
     for _ in range(40 + 20 * count):
         for c in range(d):
             pull[c] = base[c]
