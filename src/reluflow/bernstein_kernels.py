@@ -31,7 +31,7 @@ def value_at(coefficients: FloatVector, theta: float) -> float:
     return float(total + power * theta * coefficients[degree])
 
 
-@kernel()
+@kernel(entry=True)
 def values_at(coefficients: FloatVector, thetas: FloatVector) -> FloatArray:
     """A Bernstein polynomial at many places."""
     values = np.empty(thetas.shape[0])

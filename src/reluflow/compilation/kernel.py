@@ -11,11 +11,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
-from numba import njit
+from numba.core import config
 from numba.core.dispatcher import Dispatcher
 from numba.core.options import DefaultOptions
 
-import reluflow
+from reluflow.compilation.dispatcher import KernelDispatcher
 from reluflow.compilation.signature import signature_of
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -23,21 +23,22 @@ Function = TypeVar("Function", bound=Callable[..., object])
 KERNELS: dict[str, Any] = {}  # Numba's dispatcher of every kernel imported so far, by `module:name`
 
 
-def kernel(**options: Any) -> Callable[[Function], Function]:
+def kernel(*, entry: bool = False, **options: Any) -> Callable[[Function], Function]:
     """Compile a function of numbers, arrays and named tuples of them when it is first called, and keep the result.
 
-    Its annotations say for which types: see `reluflow.compilation.signature`.
+    Its annotations say for which types: see `reluflow.compilation.signature`. One that Python calls is an `entry`;
+    any other is for kernels, and a call from Python compiles a way in first, in every process anew.
     """
-    return _compiler({"no_cfunc_wrapper": True}, options)
+    return _compiler({"no_cfunc_wrapper": True, "no_cpython_wrapper": not entry}, options)
 
 
-def borrowing_kernel(**options: Any) -> Callable[[Function], Function]:
+def borrowing_kernel(*, entry: bool = False, **options: Any) -> Callable[[Function], Function]:
     """`kernel` for a function that makes no array, and so need not count who holds one.
 
     The counting took a third of the time where arrays come in named tuples and as rows of others. Numba refuses to
     compile such a function if it does make an array.
     """
-    return _compiler({"no_cfunc_wrapper": True, "_nrt": False}, options)
+    return _compiler({"no_cfunc_wrapper": True, "no_cpython_wrapper": not entry, "_nrt": False}, options)
 
 
 @cache
@@ -51,6 +52,8 @@ def direct(kernel: Function) -> Function:
     if not isinstance(kernel, Dispatcher):  # Numba has been told not to compile
         return kernel
     compiled: Any = kernel
+    if compiled.targetoptions.get("no_cpython_wrapper"):
+        raise TypeError(f"`{compiled.__name__}` is for kernels; declare it with `entry=True` to call it from Python.")
     types = signature_of(compiled.py_func)
     compiled.compile(types)
     machine_code: Function = compiled.overloads[types].entry_point
@@ -59,23 +62,15 @@ def direct(kernel: Function) -> Function:
 
 def _compiler(left_out: dict[str, bool], options: dict[str, Any]) -> Callable[[Function], Function]:
     known = {name: value for name, value in left_out.items() if hasattr(DefaultOptions, name)}
-    settings: dict[str, Any] = {"cache": True, **known, **options}
+    settings: dict[str, Any] = {"nopython": True, "boundscheck": None, **known, **options}
 
     def compile_later(function: Function) -> Function:
-        dispatcher: Function = njit(**settings)(function)
-        _keep_apart_from_other_versions(dispatcher)
+        if config.DISABLE_JIT:
+            return function
+        dispatcher: Any = KernelDispatcher(function, targetoptions=settings)
+        dispatcher.enable_caching()
         KERNELS[f"{function.__module__}:{function.__name__}"] = dispatcher
-        return dispatcher
+        kernel: Function = dispatcher
+        return kernel
 
     return compile_later
-
-
-def _keep_apart_from_other_versions(dispatcher: Any) -> None:
-    """Let Numba take kernels from disk only if this version of reluflow compiled them.
-
-    Its index knows a kernel by its own file, not by the files of the kernels and constants it uses: after an update
-    in place, kernels of the old version would be taken, or fail to load where a type has another name.
-    """
-    index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if index is not None and hasattr(index, "_version"):
-        index._version = f"{index._version}, reluflow {reluflow.__version__}"

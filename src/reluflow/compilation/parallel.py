@@ -20,8 +20,9 @@ from types import ModuleType
 from typing import Any
 
 import reluflow
+from reluflow.compilation.dependencies import called_by, digest_of
 from reluflow.compilation.kernel import KERNELS
-from reluflow.compilation.signature import called_by, signature_of
+from reluflow.compilation.signature import signature_of
 from reluflow.workers.starting import available_cores
 
 Progress = Callable[[int, int], None]  # kernels done, kernels in all
@@ -53,7 +54,7 @@ def compile_kernels(
     """
     files = {module.__name__ for module in modules}
     wanted = _with_callees(name for name in KERNELS if name.partition(":")[0] in files)
-    records = _Records(wanted)
+    records = _Records()
     missing = [name for name in wanted if not records.has(name)]
     if not missing:
         return 0
@@ -66,7 +67,7 @@ def load_compiled(modules: Iterable[ModuleType]) -> None:
     """Load the kernels of some modules, and those they call, as far as they are known to be in the cache."""
     files = {module.__name__ for module in modules}
     wanted = _with_callees(name for name in KERNELS if name.partition(":")[0] in files)
-    records = _Records(wanted)
+    records = _Records()
     for name in wanted:
         if records.has(name):
             KERNELS[name].compile(signature_of(KERNELS[name].py_func))
@@ -183,9 +184,7 @@ class _Records:
     Numba or for another processor is not taken for it. Like Numba's own index it goes by the content of files.
     """
 
-    def __init__(self, callees: dict[str, tuple[str, ...]]) -> None:
-        self._callees = callees
-        self._sources: dict[str, str] = {}
+    def __init__(self) -> None:
         self._lines: dict[Path, frozenset[str]] = {}
         self._surroundings = _surroundings()
 
@@ -214,22 +213,8 @@ class _Records:
         return Path(KERNELS[name]._cache.cache_path) / "compiled-kernels.txt"
 
     def _line(self, name: str) -> str:
-        modules, waiting = set(), [name]
-        seen = set()
-        while waiting:
-            one = waiting.pop()
-            if one not in seen:
-                seen.add(one)
-                modules.add(one.partition(":")[0])
-                waiting += self._callees[one]
-        parts = [self._surroundings, *(self._source(module) for module in sorted(modules))]
-        return f"{name} {hashlib.sha256(' '.join(parts).encode()).hexdigest()[:16]}"
-
-    def _source(self, module: str) -> str:
-        if module not in self._sources:
-            content = Path(str(sys.modules[module].__file__)).read_bytes()
-            self._sources[module] = hashlib.sha256(content).hexdigest()
-        return self._sources[module]
+        depends_on = f"{self._surroundings} {digest_of(KERNELS[name].py_func)}"
+        return f"{name} {hashlib.sha256(depends_on.encode()).hexdigest()[:16]}"
 
 
 def _surroundings() -> str:

@@ -1,4 +1,4 @@
-"""The types for which a kernel is compiled, read off its annotations; and the kernels that it calls.
+"""The types for which a kernel is compiled, read off its annotations.
 
 One kernel, one specialisation: an array is C-contiguous, writeable and of the number of dimensions that its annotation
 names (`FloatVector`, `FloatMatrix`, ...), whole numbers have 64 bits, and a named tuple has the types of its fields.
@@ -7,15 +7,13 @@ A call with other types still works, and compiles the kernel a second time; a te
 
 from __future__ import annotations
 
-import dis
 import inspect
 from functools import cache
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numba import from_dtype, types
-from numba.core.dispatcher import Dispatcher
 
 from reluflow.arrays import Dimensions
 
@@ -57,21 +55,3 @@ def _type_of(hint: Any) -> Any:
             return numba_types.NamedUniTuple(found[0], len(found), hint)
         return numba_types.NamedTuple(found, hint)
     return None
-
-
-@cache
-def called_by(function: FunctionType) -> tuple[Any, ...]:
-    """The dispatchers that a function names, or that functions inlined into it name."""
-    found: dict[int, Any] = {}
-    instructions = list(dis.get_instructions(function))
-    for place, instruction in enumerate(instructions):
-        if instruction.opname != "LOAD_GLOBAL":
-            continue
-        named = function.__globals__.get(instruction.argval)
-        if isinstance(named, ModuleType):
-            named = getattr(named, str(instructions[place + 1].argval), None)
-        if not isinstance(named, Dispatcher):
-            continue
-        inner = called_by(named.py_func) if named.targetoptions.get("inline") == "always" else [named]
-        found.update({id(dispatcher): dispatcher for dispatcher in inner})
-    return tuple(found.values())

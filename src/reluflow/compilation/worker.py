@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 
@@ -19,7 +20,11 @@ def compile_kernel(name: str) -> None:
 
 
 def main() -> None:
-    """Compile until standard input ends."""
+    """Compile until standard input ends.
+
+    Compiling makes many objects that live on, and Python's search for cycles among them took a fifth of the time.
+    """
+    gc.disable()
     for line in sys.stdin:
         name = line.strip()
         compile_kernel(name)

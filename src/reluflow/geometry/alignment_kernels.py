@@ -352,7 +352,7 @@ def limit_is_saddle(walls: FrozenWalls, side: SignVector, D: FloatVector, is_pos
     return False
 
 
-@kernel(nogil=True)
+@kernel(entry=True, nogil=True)
 def flow_neurons(
     chosen: IntVector, walls: FrozenWalls, extent: Extent, path: FrozenPath, record: bool, first_rows: IntVector
 ) -> None:

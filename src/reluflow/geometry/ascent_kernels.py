@@ -62,7 +62,7 @@ def _settle_one(lines: PullingLines, w: FloatVector, side: int, max_events: int,
     base = weights @ U  # of the lines that are not slid on
     pulls = U @ base
     D, slid = np.empty(r), np.empty(m)
-    zeros, num_zeros = np.zeros(m, np.int64), 0 * m  # a literal 0 would be compiled for apart
+    zeros, num_zeros = np.zeros(m, np.int64), 0
     workspace = make_workspace(m, r)
     for event in range(max_events):
         if event % REFRESH == REFRESH - 1:
@@ -135,7 +135,7 @@ def _settle_one(lines: PullingLines, w: FloatVector, side: int, max_events: int,
     return False
 
 
-@kernel(nogil=True)
+@kernel(entry=True, nogil=True)
 def settle(
     chosen: IntVector,
     lines: PullingLines,

@@ -26,7 +26,7 @@ from reluflow.arrays import (
 from reluflow.compilation.kernel import kernel
 
 
-@kernel()
+@kernel(entry=True)
 def arrangement_rays(
     U: FloatMatrix, num_subsets: int, rtol: float, exact: float, near: float
 ) -> tuple[FloatArray, SignArray, int, float]:
@@ -65,7 +65,8 @@ def arrangement_rays(
             chosen[level] = chosen[level - 1]
             continue
         _complete(v, frame, size)
-        rays[found] = v
+        for i in range(r):
+            rays[found, i] = v[i]
         for t in range(m):
             value = 0.0
             for i in range(r):
@@ -155,7 +156,7 @@ class FaceTable(NamedTuple):
     num_faces: int
 
 
-@kernel()
+@kernel(entry=True)
 def add_faces(
     table: FaceTable,
     rays: FloatMatrix,
@@ -227,7 +228,7 @@ def add_faces(
     return FaceTable(keys, bounds, sums, dimensions, slots, count)
 
 
-@kernel()
+@kernel(entry=True)
 def unpack_faces(keys: WordMatrix, bounds: WordMatrix, m: int) -> tuple[SignArray, BoolArray]:
     """Sign vectors and facet masks, one row per key."""
     signs = np.empty((keys.shape[0], m), dtype=np.int8)
@@ -240,7 +241,7 @@ def unpack_faces(keys: WordMatrix, bounds: WordMatrix, m: int) -> tuple[SignArra
     return signs, facets
 
 
-@kernel()
+@kernel(entry=True)
 def count_missed_witnesses(U: FloatMatrix, signs: SignMatrix, witnesses: FloatMatrix) -> Any:
     """How many witnesses do not show a wanted nonzero sign, in double precision."""
     missed = 0

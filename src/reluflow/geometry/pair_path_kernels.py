@@ -263,7 +263,7 @@ def _cross(
             state.slopes[b, c] += product * jump[c]
 
 
-@kernel(nogil=True, fastmath=_FAST)
+@kernel(entry=True, nogil=True, fastmath=_FAST)
 def advance(
     walls: PairWalls, slide: PairSlide, state: PairState, log: PairLog, horizon: float, quiet_steps: int
 ) -> tuple[int, int]:

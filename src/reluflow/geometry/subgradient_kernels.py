@@ -35,7 +35,7 @@ def _remove_frame(v: FloatVector, frame: FloatMatrix, size: int) -> None:
 @kernel()
 def _frame_of_zeros(U: FloatMatrix, signs: SignVector, frame: FloatMatrix, tie: float) -> int:
     """Orthonormal rows spanning the directions whose sign is 0; their number."""
-    size = 0 * signs.size  # a literal 0 would be compiled for apart
+    size = 0
     for t in range(signs.size):
         if signs[t] == 0 and size < U.shape[1]:
             v = np.empty(U.shape[1])
@@ -50,7 +50,7 @@ def _frame_of_zeros(U: FloatMatrix, signs: SignVector, frame: FloatMatrix, tie: 
     return size
 
 
-@kernel()
+@kernel(entry=True)
 def critical_faces(
     U: FloatMatrix, signs: SignMatrix, coefficients: FloatMatrix, tie: float, scale: float
 ) -> tuple[SignArray, FloatArray]:
@@ -166,7 +166,7 @@ def _shortest_subgradient(U: FloatMatrix, signs: SignVector, coefficients: Float
     return D
 
 
-@kernel()
+@kernel(entry=True)
 def gradient_range(
     U: FloatMatrix, signs: SignMatrix, coefficients: FloatMatrix, tie: float, scale: float
 ) -> tuple[float, float]:
@@ -180,7 +180,7 @@ def gradient_range(
     return d_max, d_min
 
 
-@kernel()
+@kernel(entry=True)
 def face_constants(
     U: FloatMatrix,
     signs: SignMatrix,

@@ -107,7 +107,7 @@ def look(watch: Watch, log: Log, j: int, b: int, height: float, step: int) -> No
         watch.side[j, b], watch.jump[j, b] = now, 0.0
 
 
-@borrowing_kernel()
+@borrowing_kernel(entry=True)
 def descend_watched(
     neurons: Neurons, rules: Rules, workspace: DescentWorkspace, watch: Watch, log: Log, outputs: FloatVector,
     batches: IntMatrix, first_step: int, num_steps: int, loss: CompiledLoss,

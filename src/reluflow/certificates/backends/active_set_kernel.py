@@ -60,7 +60,7 @@ def _remove(upper: FloatMatrix, size: int, passive: IntVector, place: int) -> No
             upper[j + 1, k] = c * q - s * p
 
 
-@kernel()
+@kernel(entry=True)
 def nonnegative_least_squares(
     gram: FloatMatrix,
     target: FloatVector,

@@ -16,7 +16,7 @@ def _dot(x: FloatVector, y: FloatVector) -> float:
     return total
 
 
-@kernel(fastmath=True)
+@kernel(entry=True, fastmath=True)
 def coordinate_descent(Z: FloatMatrix, max_updates: int, tolerance: float) -> tuple[FloatArray, int]:
     """Minimise |Z^T l|^2 / 2 - sum l over l >= 0 one coordinate at a time; returns (l, updates).
 

@@ -9,7 +9,7 @@ from reluflow.compilation.kernel import borrowing_kernel
 from reluflow.dynamics.shared.flow_kernels import LARGEST_LOG_FORCE
 
 
-@borrowing_kernel()
+@borrowing_kernel(entry=True)
 def share_out(
     logs: FloatCube, own: IntVector, counted: BoolVector, shares: FloatCube, forces: FloatCube, log_rates: FloatVector
 ) -> None:

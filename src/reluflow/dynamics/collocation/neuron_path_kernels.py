@@ -369,7 +369,7 @@ def carry_neuron(
     out.stops[row] = 1.0 if status == DONE else tau
 
 
-@kernel(nogil=True)
+@kernel(entry=True, nogil=True)
 def carry_all(
     rows: IntVector, start: StepStart, slides: SlideStarts, rests: FloatCube, pulls: Pulls, points: FloatVector,
     out: Paths,

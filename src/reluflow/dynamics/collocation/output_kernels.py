@@ -6,7 +6,7 @@ from reluflow.arrays import FloatMatrix, SingleMatrix
 from reluflow.compilation.kernel import borrowing_kernel
 
 
-@borrowing_kernel()
+@borrowing_kernel(entry=True)
 def add_outputs(heights: FloatMatrix, weights: FloatMatrix, leak: float, outputs: FloatMatrix) -> None:
     """Add sum_j weights[j, p] sigma(heights[j P + p, k]) to `outputs` (P, n), for weights of shape (m, P)."""
     num_neurons, num_points = weights.shape
@@ -17,7 +17,7 @@ def add_outputs(heights: FloatMatrix, weights: FloatMatrix, leak: float, outputs
                 total[k] += weight * max(row[k], leak * row[k])
 
 
-@borrowing_kernel()
+@borrowing_kernel(entry=True)
 def add_changed_outputs(
     heights: FloatMatrix, changes: SingleMatrix, weights: FloatMatrix, leak: float, outputs: FloatMatrix
 ) -> None:

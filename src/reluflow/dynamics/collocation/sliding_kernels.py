@@ -241,7 +241,7 @@ def set_side(slide: Slide, pulls: Pulls, side: SignVector, b: int, new: int) -> 
     side[b] = new
 
 
-@borrowing_kernel()
+@borrowing_kernel(entry=True)
 def is_silent(side: SignVector, pulls: Pulls) -> bool:
     """Whether nothing pulls a neuron on these sides, and never will."""
     for b in range(side.shape[0]):  # noqa: SIM110 (compiled code has no generators)
@@ -295,7 +295,7 @@ def slide_starts(
     return starts
 
 
-@kernel()
+@kernel(entry=True)
 def _gather_all(sides: SignMatrix, normals: FloatMatrix, sliding: IntVector, starts: SlideStarts) -> None:
     """The walls of some sliding neurons and their orthonormal bases."""
     none = np.empty((0, 0))

@@ -9,7 +9,7 @@ from reluflow.compilation.kernel import borrowing_kernel
 from reluflow.dynamics.collocation.tuning import DEPENDENT_SQUARE
 
 
-@borrowing_kernel(fastmath={"reassoc", "contract"})
+@borrowing_kernel(entry=True, fastmath={"reassoc", "contract"})
 def normal_rows(
     sides: SignMatrix,
     first_sample: IntVector,

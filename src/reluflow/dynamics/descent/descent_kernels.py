@@ -64,7 +64,7 @@ def learning_rate(outputs: FloatVector, descent: Descent, loss: CompiledLoss) ->
     return descent.lr * (descent.loss_threshold / height) if height > SMALLEST_LOSS else 0.0
 
 
-@kernel()
+@kernel(entry=True)
 def minimum_norm_pull(
     w: FloatVector, forces: FloatVector, samples: FloatMatrix, leak: float, pull: FloatVector
 ) -> None:
@@ -202,7 +202,7 @@ def _sum_blocks(partial: FloatMatrix, outputs: FloatVector) -> None:
             outputs[k] += partial[b, k]
 
 
-@kernel()
+@kernel(entry=True)
 def outputs_of_blocks(blocks: FloatCube, num_neurons: int, descent: Descent) -> FloatArray:
     """h(x_k), shape (n,)."""
     partial = np.empty((blocks.shape[0], descent.samples.shape[0]))
@@ -215,7 +215,7 @@ def outputs_of_blocks(blocks: FloatCube, num_neurons: int, descent: Descent) -> 
     return outputs
 
 
-@kernel()
+@kernel(entry=True)
 def descend(
     blocks: FloatCube,
     outputs: FloatVector,
@@ -245,7 +245,7 @@ def descend(
         tick(clock, rate, descent)
 
 
-@kernel(parallel=True)
+@kernel(entry=True, parallel=True)
 def descend_on_all_cores(
     blocks: FloatCube,
     outputs: FloatVector,

@@ -206,7 +206,7 @@ def _move_frame(frame: FloatMatrix, pull: FloatVector, rate: float, descent: Des
             frame[d, q] += rate * along - lost * output_weight
 
 
-@kernel()
+@kernel(entry=True)
 def descend_in_groups(
     groups: Groups, outputs: FloatVector, clock: FloatVector, num_iterations: int, descent: Descent, loss: CompiledLoss
 ) -> None:
@@ -250,7 +250,7 @@ def descend_in_groups(
         tick(clock, rate, descent)
 
 
-@kernel()
+@kernel(entry=True)
 def place_in_table(groups: Groups) -> None:
     """Fill the empty hash table with the cones in use."""
     for cone in range(groups.counters[CONES]):
@@ -258,7 +258,7 @@ def place_in_table(groups: Groups) -> None:
         groups.table[slot] = cone
 
 
-@kernel()
+@kernel(entry=True)
 def neurons_as_they_are(groups: Groups) -> FloatArray:
     """All neurons (w, a), shape (m, d + 1), out of their frames."""
     neurons = groups.neurons.copy()

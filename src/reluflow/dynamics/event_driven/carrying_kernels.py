@@ -230,7 +230,9 @@ def paths_until(stop: float, arrivals: Arrivals, course: Course, layout: Layout,
             theta, wall = _next_crossing(shape, g, watched, theta, dense, layout)
         pending_wall[index], pending_theta[index] = wall, theta
         if moved:
-            end_groups[index], end_signs[index], end_shapes[index] = g, sign, shape
+            end_groups[index], end_signs[index] = g, sign
+            for e in range(d + 1):
+                end_shapes[index, e] = shape[e]
     return CrosserPaths(
         trouble,
         pending_wall,

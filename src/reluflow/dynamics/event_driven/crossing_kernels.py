@@ -211,9 +211,14 @@ def refresh_expiry(looked: IntVector, columns: FloatMatrix, layout: Layout, memb
 
 @kernel()
 def slide_margins(
-    forces: FloatVector, layout: Layout, pairs: IntMatrix, solvers: FloatMatrix, orientation: FloatVector
-) -> FloatArray:
-    """How far each sliding pull is from either end of its interval, shape (num_pairs, 2).
+    forces: FloatVector,
+    layout: Layout,
+    pairs: IntMatrix,
+    solvers: FloatMatrix,
+    orientation: FloatVector,
+    margins: FloatMatrix,
+) -> None:
+    """Write how far each sliding pull is from either end of its interval, shape (num_pairs, 2).
 
     `pairs` lists (group, wall); `solvers` the matching rows of the pseudo-inverse that turn the pull of the other
     walls into the pull q along this one; entry 0 is the distance to the positive side's pull, entry 1 to the
@@ -221,7 +226,6 @@ def slide_margins(
     """
     d = layout.normals.shape[1]
     plus, minus = wall_forces(forces, layout)
-    margins = np.empty((pairs.shape[0], 2))
     pull = np.empty(d)
     for row in range(pairs.shape[0]):
         g, wall = pairs[row, 0], pairs[row, 1]
@@ -232,10 +236,9 @@ def slide_margins(
             q -= solvers[row, i] * pull[i]
         margins[row, 0] = orientation[row] * (plus[wall] - q)
         margins[row, 1] = orientation[row] * (q - minus[wall])
-    return margins
 
 
-@kernel()
+@kernel(entry=True)
 def slide_margins_at(
     coefficients: FloatCube,
     thetas: FloatVector,
@@ -248,14 +251,14 @@ def slide_margins_at(
     margins = np.empty((thetas.shape[0], pairs.shape[0], 2))
     made, columns = make_forces(layout), np.empty((coefficients.shape[1], coefficients.shape[2]))
     for node in range(thetas.shape[0]):
-        write_columns_at(coefficients, 0 * coefficients.shape[1], thetas[node], columns)
+        write_columns_at(coefficients, 0, thetas[node], columns)
         write_outputs(columns, layout, made.outputs, made.mean)
         write_relative_forces(made.outputs, layout, made.relative)
-        margins[node] = slide_margins(made.relative, layout, pairs, solvers, orientation)
+        slide_margins(made.relative, layout, pairs, solvers, orientation, margins[node])
     return margins
 
 
-@kernel()
+@kernel(entry=True)
 def first_slide_exit(coefficients: FloatCube, scale: FloatVector) -> tuple[float, int, int]:
     """The first root of the margins of sliding pairs, (9, num_pairs, 2) in Bernstein form: fraction, pair, side.
 
@@ -280,7 +283,7 @@ def pulls_at(coefficients: FloatCube, thetas: FloatVector, layout: Layout) -> tu
     jumps = np.empty((thetas.shape[0], layout.normals.shape[0]))
     made, columns = make_forces(layout), np.empty((coefficients.shape[1], coefficients.shape[2]))
     for node in range(thetas.shape[0]):
-        write_columns_at(coefficients, 0 * coefficients.shape[1], thetas[node], columns)
+        write_columns_at(coefficients, 0, thetas[node], columns)
         write_outputs(columns, layout, made.outputs, made.mean)
         write_relative_forces(made.outputs, layout, made.relative)
         write_wall_forces(made.relative, layout, made.plus, made.minus)

@@ -55,7 +55,7 @@ class Carried(NamedTuple):
     num_evaluations: int
 
 
-@kernel()
+@kernel(entry=True)
 def reach_event(
     columns: FloatMatrix,
     end: FloatMatrix,
@@ -257,7 +257,7 @@ def _kink_stop(
 @kernel()
 def _course(dense: FloatCube, layout: Layout, neighbours: Neighbours) -> Course:
     """What the light crossers of a step are carried by: its columns, and polynomials of the pulls along it."""
-    directions, jumps_at = pulls_at(dense, _NODES, layout)
+    directions, jumps_at = pulls_at(dense, _NODES.copy(), layout)  # constants are of another type
     size, num_groups, d = directions.shape
     num_walls = layout.normals.shape[0]
     pulls = np.zeros((num_groups, num_walls, size))

@@ -96,7 +96,7 @@ def renew_moments(layout: Layout, members: Members) -> None:
         members.moment_trace[g] = max(trace, largest)
 
 
-@kernel()
+@kernel(entry=True)
 def write_back(
     columns: FloatMatrix,
     starts: IntVector,
@@ -109,16 +109,17 @@ def write_back(
     for g in range(frame_of_group.shape[0]):
         row = frame_of_group[g]
         for c in range(starts[g], starts[g + 1]):
-            if row >= 0:
-                frames[row, c - starts[g]] = columns[c]
-            else:
-                shapes[column_neurons[c]] = columns[c]
+            for i in range(columns.shape[1]):
+                if row >= 0:
+                    frames[row, c - starts[g], i] = columns[c, i]
+                else:
+                    shapes[column_neurons[c], i] = columns[c, i]
 
 
 NO_CHANGE, RESET, BEGIN, END = range(4)  # of a frame
 
 
-@kernel()
+@kernel(entry=True)
 def frame_changes(
     counts: IntVector, frame_of_group: IntVector, frames: FloatCube, are_wanted: bool, is_wide: bool, frame_from: int
 ) -> tuple[bool, IntArray]:
@@ -147,7 +148,7 @@ def frame_changes(
     return are_any, changes
 
 
-@kernel()
+@kernel(entry=True)
 def through_frames(
     shapes: FloatMatrix, group: IntVector, neurons: IntVector, frames: FloatCube, frame_of_group: IntVector
 ) -> FloatArray:
@@ -168,7 +169,7 @@ def through_frames(
     return z
 
 
-@kernel()
+@kernel(entry=True)
 def heights_of(z: FloatMatrix, normals: FloatMatrix) -> FloatArray:
     """<w, normal> for every neuron and wall, shape (m, B)."""
     num_walls, d = normals.shape
@@ -208,7 +209,7 @@ class Gathered(NamedTuple):
     table: ColumnTable
 
 
-@borrowing_kernel()
+@borrowing_kernel(entry=True)
 def write_missing_moments(
     members: Members, frame_of_group: IntVector, moments: FloatCube, has_moment: BoolVector
 ) -> None:
@@ -220,7 +221,7 @@ def write_missing_moments(
             has_moment[row] = True
 
 
-@kernel()
+@kernel(entry=True)
 def gather(
     members: Members, invariant: FloatVector, counts: IntVector, frame_of_group: IntVector, frames: FloatCube
 ) -> tuple[bool, Gathered]:
@@ -243,7 +244,8 @@ def gather(
         for c in range(starts[g], starts[g + 1]):
             column_group[c] = g
             if frame_of_group[g] >= 0:
-                columns[c] = frames[frame_of_group[g], c - starts[g]]
+                for i in range(width):
+                    columns[c, i] = frames[frame_of_group[g], c - starts[g], i]
     place = starts[:num_groups].copy()
     has_far = False
     for j in range(members.group.shape[0]):
@@ -266,7 +268,7 @@ def gather(
     return has_far, Gathered(starts, column_group, columns, weights, table)
 
 
-@kernel()
+@kernel(entry=True)
 def off_unit_norm(members: Members, frame_of_group: IntVector) -> IntArray:
     """The neurons outside frames whose squared norm is off 1."""
     found = np.empty(members.group.shape[0], dtype=np.int64)

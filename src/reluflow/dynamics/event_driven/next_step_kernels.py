@@ -158,7 +158,7 @@ def look_ahead(
     )
 
 
-@kernel()
+@kernel(entry=True)
 def next_step(
     tried: TriedStep,
     columns: FloatMatrix,
@@ -187,7 +187,7 @@ def next_step(
     return num_attempts, length, planned, elapsed, log_rate_end, is_clear, has_drifted, num_met
 
 
-@kernel()
+@kernel(entry=True)
 def read_columns(
     columns: FloatMatrix,
     space: StepSpace,

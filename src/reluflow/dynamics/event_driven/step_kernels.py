@@ -115,7 +115,7 @@ def attempt_step(
     return worst, step * elapsed
 
 
-@kernel()
+@kernel(entry=True)
 def restore_invariants(columns: FloatMatrix, layout: Layout, invariants: FloatVector) -> None:
     """Put the columns back on the quadric the exact flow never leaves, in place.
 
@@ -253,7 +253,7 @@ def take_step(
     return error, elapsed, finish_step(slopes, rates, log_rate, layout, end, invariants)
 
 
-@kernel()
+@kernel(entry=True)
 def finish_step(
     slopes: FloatCube,
     rates: FloatVector,
@@ -281,11 +281,11 @@ def have_drifted(columns: FloatMatrix, column_neurons: IntVector) -> bool:
     return False
 
 
-@kernel()
+@kernel(entry=True)
 def columns_at(coefficients: FloatCube, theta: float) -> FloatArray:
     """The columns at the fraction `theta` of the step."""
     columns = np.empty((coefficients.shape[1], coefficients.shape[2]))
-    write_columns_at(coefficients, 0 * coefficients.shape[1], theta, columns)
+    write_columns_at(coefficients, 0, theta, columns)
     return columns
 
 

@@ -116,7 +116,7 @@ def write_outputs(columns: FloatMatrix, layout: Layout, outputs: FloatVector, me
                 outputs[k] += slope * total
 
 
-@kernel()
+@kernel(entry=True)
 def outputs_of(columns: FloatMatrix, layout: Layout) -> FloatArray:
     """h(x_k), shape (n,), from the columns."""
     outputs = np.empty(layout.samples.shape[0])
@@ -195,7 +195,7 @@ def wall_forces(forces: FloatVector, layout: Layout) -> tuple[FloatArray, FloatA
     return plus, minus
 
 
-@kernel()
+@kernel(entry=True)
 def wall_pulls_of(columns: FloatMatrix, layout: Layout) -> tuple[FloatArray, FloatArray]:
     """`wall_forces` where the columns are these."""
     return wall_forces(relative_forces(outputs_of(columns, layout), layout)[0], layout)
@@ -230,7 +230,7 @@ def write_group_forces(plus: FloatVector, minus: FloatVector, layout: Layout, pu
                     pull[g, i] -= along * layout.tangents[row, i]
 
 
-@kernel()
+@kernel(entry=True)
 def group_forces(forces: FloatVector, layout: Layout) -> FloatArray:
     """D of every group, shape (G, d): the sum over walls, made tangent to the sliding ones."""
     plus, minus = wall_forces(forces, layout)

@@ -223,7 +223,7 @@ def decide(
     precision = max(_PRECISION * precision, tolerance)
     for c in range(d):
         choice.base[c] = rest[c]
-    count = num_repelling = 0 * s  # of the type of s: a literal 0 would be compiled for apart
+    count = num_repelling = 0
     for i in range(s):
         jump = plus[i] - minus[i]
         choice.strengths[i] = plus[i]
@@ -297,7 +297,7 @@ class Resolution(NamedTuple):
     is_undecided: bool = False
 
 
-@kernel()
+@kernel(entry=True)
 def walls_stood_on(
     normals: FloatMatrix, z: FloatVector, sides: SignVector, arriving: int, counts_output: bool
 ) -> IntArray:
@@ -321,7 +321,7 @@ def walls_stood_on(
     return on[:count].copy()
 
 
-@kernel()
+@kernel(entry=True)
 def decide_among(
     normals: FloatMatrix,
     plus: FloatVector,

@@ -167,7 +167,7 @@ def minimise(base: FloatVector, count: int, tolerance: float, workspace: Workspa
         workspace.pull,
     )
     _start_at_ends(base, count, workspace)
-    size, entering = 0 * count, -1  # of the type of count: a literal 0 would be compiled for apart
+    size, entering = 0, -1
     for _ in range(40 + 20 * count):
         for c in range(d):
             pull[c] = base[c]
@@ -219,7 +219,7 @@ def minimise(base: FloatVector, count: int, tolerance: float, workspace: Workspa
     return False
 
 
-@kernel()
+@kernel(entry=True)
 def box_minimum_norm(
     base: FloatVector, rows: FloatMatrix, lower: FloatVector, upper: FloatVector, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
@@ -236,7 +236,7 @@ def box_minimum_norm(
     return workspace.pull, workspace.strengths
 
 
-@kernel()
+@kernel(entry=True)
 def shortest_over_bases(
     bases: FloatMatrix, rows: FloatMatrix, lower: float, upper: float, tolerance: float
 ) -> FloatArray:
@@ -266,7 +266,7 @@ def _is_within(base: FloatVector, points: FloatMatrix, count: int, squared: floa
     return False
 
 
-@kernel()
+@kernel(entry=True)
 def longest_of_shortest(
     bases: FloatMatrix, rows: FloatMatrix, lower: float, upper: float, tolerance: float, floor: float
 ) -> tuple[int, FloatArray]:

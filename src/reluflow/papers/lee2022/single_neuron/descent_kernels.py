@@ -10,7 +10,7 @@ from reluflow.arrays import FloatArray, IntArray
 from reluflow.compilation.kernel import kernel
 
 
-@kernel()
+@kernel(entry=True)
 def descend_column(
     parallel: float,
     perpendicular: float,

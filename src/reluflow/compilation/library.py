@@ -1,0 +1,129 @@
+"""The machine code of a kernel, with the kernels that it calls beside it instead of within it.
+
+Numba copies the code of every callee into its caller, optimises it there once more and emits it once more, all the way
+up: two thirds of the machine code of a solver were copies. Only a small callee is worth it, since that may be inlined.
+A large one is called where it is, at an address that is filled in when the caller is loaded; so it must be loaded first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+from types import FunctionType
+from typing import Any
+from uuid import uuid4
+
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+
+from reluflow.compilation.dependencies import digest_of
+
+_LARGEST_COPIED = 200  # instructions; LLVM inlines what costs less than 250, most instructions costing 5
+
+
+@dataclass(frozen=True)
+class StoredLibrary:
+    """What is written to disk of the machine code of a kernel."""
+
+    name: str
+    machine_code: bytes
+    bitcode: bytes  # for callers that copy it
+    is_large: bool
+    defined: frozenset[str]  # symbols
+
+
+class KernelLibrary(JITCodeLibrary):
+    """Machine code that calls large kernels where they are."""
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self.symbol = ""  # of the kernel itself, known when it is compiled
+        self._is_large: bool | None = None
+        self._bitcode = b""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the kernel is too large to be inlined anywhere."""
+        if self._is_large is None:
+            blocks = self._final_module.get_function(self.symbol).blocks
+            instructions = (instruction for block in blocks for instruction in block.instructions)
+            self._is_large = next(islice(instructions, _LARGEST_COPIED, None), None) is not None
+        return self._is_large
+
+    def finalize(self) -> None:
+        """Optimise and emit the kernel, with copies of what it calls except large kernels."""
+        apart = [one for one in self._linking_libraries if isinstance(one, KernelLibrary) and one.is_large]
+        for library in apart:
+            self._reload_init.update(library._reload_init)
+        self._linking_libraries = [one for one in self._linking_libraries if one not in apart]
+        super().finalize()
+
+    def needed(self) -> list[str]:
+        """The functions that are called where they are."""
+        return [function.name for function in self._final_module.functions if function.is_declaration]
+
+    def stored(self) -> StoredLibrary:
+        """For the disk."""
+        module = self._final_module
+        values = (value for kind in (module.functions, module.global_variables) for value in kind)
+        defined = frozenset(value.name for value in values if not value.is_declaration)
+        bitcode = self._get_module_for_linking().as_bitcode()
+        return StoredLibrary(self.name, self._get_compiled_object(), bitcode, self.is_large, defined)
+
+    @classmethod
+    def restored(cls, codegen: Any, stored: StoredLibrary) -> KernelLibrary:
+        """From the disk; what it calls must be loaded."""
+        library = cls(codegen, stored.name)
+        library._is_large, library._bitcode = stored.is_large, stored.bitcode
+        library.enable_object_caching()
+        library._set_compiled_object(stored.machine_code)
+        library._finalize_final_module()
+        codegen._engine._defined_symbols |= stored.defined
+        return library
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None and self._bitcode:
+            self._shared_module = llvm.parse_bitcode(self._bitcode)
+        return super()._get_module_for_linking()
+
+
+class KernelCompiler(Compiler):
+    """Numba's compiler, writing into a library of ours under a symbol that is the same in every process.
+
+    The symbol has a digest of all source that the kernel is made of, so a caller finds the callee that it was compiled
+    with, or none.
+    """
+
+    def define_pipelines(self) -> Any:
+        """Numba's steps; called when the flags below have been noted for the functions of Numba that are called."""
+        self.state.flags.no_cpython_wrapper, self.state.flags.no_cfunc_wrapper = self._has_no_wrapper
+        return super().define_pipelines()
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function."""
+        flags = self.state.flags
+        self._has_no_wrapper = flags.no_cpython_wrapper, flags.no_cfunc_wrapper
+        flags.no_cpython_wrapper, flags.no_cfunc_wrapper = True, False  # as Numba's own: else those are compiled twice
+        self.state.library = KernelLibrary(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library.enable_object_caching()
+        result = super().compile_extra(func)
+        result.library.symbol = result.fndesc.llvm_func_name
+        return result
+
+    def _compile_bytecode(self) -> Any:
+        identity = self.state.func_id
+        identity.unique_id = _identifier(identity.func, self.state.args)
+        return super()._compile_bytecode()
+
+
+_TAKEN: Counter[tuple[object, ...]] = Counter()
+
+
+def _identifier(function: FunctionType, types: tuple[Any, ...]) -> str:
+    """What tells this kernel from others of its name and types: the same in every process, but not twice in one."""
+    source = uuid4().hex if function.__closure__ else digest_of(function)
+    key = (function.__module__, function.__qualname__, types, source)
+    _TAKEN[key] += 1
+    return source if _TAKEN[key] == 1 else f"{source}_{_TAKEN[key]}"
