@@ -7,6 +7,7 @@ nuclear norm, the sum of the singular values, tends to 1, that of one unit neuro
 
 from __future__ import annotations
 
+from reluflow.papers.chistikov2023.figures import figure_1
 from reluflow.papers.chistikov2023.figures.published_medians import AVERAGE_ANGLE
 from reluflow.papers.chistikov2023.figures.scales_figure import AVERAGE, LARGEST, NUCLEAR, ScalesRow, scales_figure
 from reluflow.papers.chistikov2023.figures.scales_run import Settings
@@ -21,6 +22,6 @@ FIGURE = scales_figure(
     ),
     lambda d, width: f"d = {d}",
     quick=Settings(dimensions=(4,), powers=(4, 6, 8, 10), seeds=(0, 1, 2), widths=(20,)),
-    full=Settings(dimensions=(4, 16, 64), powers=(-2, 0, 2, 4, 6, 8, 10, 12), seeds=(0, 1, 2, 3, 4)),
-    reduced="dimensions 4, 16 and 64 of the paper's 4 to 1,024, and every second of its scales",
+    full=figure_1.FIGURE.full,
+    reduced=figure_1.FIGURE.reduced,
 )

@@ -19,6 +19,13 @@ FIGURE = scales_figure(
     ),
     lambda d, width: f"m = {width}",
     quick=Settings(dimensions=(4,), powers=(4, 6, 8, 10), seeds=(0, 1, 2), widths=(10, 25)),
-    full=Settings(dimensions=(64,), powers=(2, 4, 6, 8, 10, 12), seeds=(0, 1, 2, 3, 4), widths=(25, 50, 200)),
-    reduced="dimension 64 where the paper has 1,024, and every second of its scales",
+    full=Settings(
+        dimensions=(1024,),
+        powers=(-2, 0, 2, 4, 6, 8, 10, 12),
+        seeds=(0, 1, 2, 3, 4),
+        widths=(25, 50, 200),
+        compared=(8,),
+        further=(5, 5, 5),
+    ),
+    reduced="every second of the paper's 16 scales",
 )

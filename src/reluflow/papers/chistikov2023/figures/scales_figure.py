@@ -77,7 +77,7 @@ def scales_figure(
 
 def slope_claims(settings: Settings, angles: FloatArray, what: str, *, source: str) -> tuple[Claim, ...]:
     """The medians of an angle fall by 4.00 per factor 4 of the scale, for either kind of data."""
-    factors = last_factors(settings, medians(angles))
+    factors = last_factors(settings, medians(settings, angles))
     return tuple(
         Claim(
             f"{kind}: at the smallest scales the median {what} falls by 4.00 per factor 4 of the scale",
@@ -92,7 +92,7 @@ def slope_claims(settings: Settings, angles: FloatArray, what: str, *, source: s
 
 def median_claims(settings: Settings, row: ScalesRow, results: ScaleEnds) -> list[Claim]:
     """Our medians beside those the paper prints; its seeds and data are not kept, so that only sizes can agree."""
-    found, values = [], medians(row.measure.of(results))
+    found, values = [], medians(settings, row.measure.of(results))
     for i, kind in enumerate(KINDS):
         for k, power in enumerate(settings.powers):
             table = row.published.get(kind)
