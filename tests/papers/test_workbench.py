@@ -122,6 +122,29 @@ def test_a_piece_with_settings_of_its_own_serves_others(store):
     assert (first.done, second.done) == ([1], [])
 
 
+def test_a_piece_of_several_figures_counts_in_the_time_of_each(store):
+    """Runs that Figures 1 and 7 share: the one that finds them kept has cost what they cost."""
+
+    def of_figure(name, seeds):
+        workbench = Workbench(name, {}, store=store)
+
+        def compute():
+            return All(workbench.piece("seed-1", One, lambda: busy(seeds), settings=(1,), of="paper/runs").value)
+
+        return workbench.whole(All, compute)[1]
+
+    def busy(seeds):
+        began = time.process_time()
+        while time.process_time() - began < 0.2:
+            pass
+        return seeds.one(1)
+
+    first, second = Seeds(), Seeds()
+    assert of_figure("paper/fig1", first) >= 0.2
+    assert of_figure("paper/fig7", second) >= 0.2
+    assert (first.done, second.done) == ([1], [])
+
+
 def test_progress_is_a_share(store):
     seen = []
     workbench = Workbench("figure", {}, progress=lambda share, words: seen.append((share, words)))

@@ -66,7 +66,9 @@ class Workbench:
         """The complete result and the seconds of one core its computation took, now or when it was kept."""
         return self._result(self.name, kind, self.settings, compute)
 
-    def piece(self, name: str, kind: type[Found], compute: Callable[[], Found], *, settings: Any = None) -> Found:
+    def piece(
+        self, name: str, kind: type[Found], compute: Callable[[], Found], *, settings: Any = None, of: str = ""
+    ) -> Found:
         """A part of the result, such as one seed, kept as soon as it is there.
 
         Parameters
@@ -80,8 +82,11 @@ class Workbench:
         settings
             All that the part depends on; by default all settings. Give fewer, and the part serves other settings too:
             one seed does not depend on how many seeds there are.
+        of
+            Whose part it is, such as that of runs that several figures share; by default of what is computed here.
         """
-        found, _ = self._result(f"{self.name}/{name}", kind, self.settings if settings is None else settings, compute)
+        depends_on = self.settings if settings is None else settings
+        found, _ = self._result(f"{of or self.name}/{name}", kind, depends_on, compute)
         return found
 
     def _result(self, name: str, kind: type[Found], settings: Any, compute: Callable[[], Found]) -> tuple[Found, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.papers.chistikov2023.figures.medians_of_five import MedianRange, median_range
 from reluflow.papers.chistikov2023.figures.published_medians import PublishedMedians
 from reluflow.papers.chistikov2023.figures.scales_run import KINDS, ScaleEnds, Settings, compute, last_factors, medians
 from reluflow.papers.claim import OURS, Claim
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from reluflow.viz.panels import Curve
 
 SLOPE = 0.04  # of the factor 4.00 that the tables print
-DRAWS_DIFFER = 10.0  # by which medians of five draws differ at most from those of five others
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def scales_figure(
             if row.measure.limit is None
         ]
         beside = [claim for row in rows for claim in median_claims(settings, row, results)]
-        return (*(claim for pair in slopes for claim in pair), *norm_claims(results, source=nuclear), *beside)
+        return (*(claim for pair in slopes for claim in pair), *norm_claims(settings, results, source=nuclear), *beside)
 
     def draw(settings: Settings, results: ScaleEnds, folder: Path) -> tuple[Path, ...]:
         path = folder / f"{key.partition('/')[2]}.png"
@@ -77,7 +77,7 @@ def scales_figure(
 
 def slope_claims(settings: Settings, angles: FloatArray, what: str, *, source: str) -> tuple[Claim, ...]:
     """The medians of an angle fall by 4.00 per factor 4 of the scale, for either kind of data."""
-    factors = last_factors(settings, medians(angles))
+    factors = last_factors(settings, medians(settings, angles))
     return tuple(
         Claim(
             f"{kind}: at the smallest scales the median {what} falls by 4.00 per factor 4 of the scale",
@@ -91,32 +91,65 @@ def slope_claims(settings: Settings, angles: FloatArray, what: str, *, source: s
 
 
 def median_claims(settings: Settings, row: ScalesRow, results: ScaleEnds) -> list[Claim]:
-    """Our medians beside those the paper prints; its seeds and data are not kept, so that only sizes can agree."""
-    found, values = [], medians(row.measure.of(results))
+    """The medians that the paper prints beside ours: its seeds and data are not kept, so that the draws are others."""
+    every, found = row.measure.of(results), []
     for i, kind in enumerate(KINDS):
+        table = row.published.get(kind)
         for k, power in enumerate(settings.powers):
-            table = row.published.get(kind)
             theirs = None if table is None else table.at(power, settings.sizes)
-            if table is None or theirs is None:
-                continue
-            ours = tuple(float(f"{value:.4g}") for value in values[i, :, k])
-            ratios = np.array(ours) / np.array(theirs)
-            found.append(
-                Claim(
-                    f"{kind}: medians {row.measure.words} at $\\lambda = 4^{{-{power}}}$ beside those that the paper "
-                    f"prints, other draws (degrees, d = {', '.join(str(d) for d, _ in settings.sizes)})",
-                    bool(np.all((ratios < DRAWS_DIFFER) & (ratios > 1.0 / DRAWS_DIFFER))),
-                    ours,
-                    f"within a factor of {DRAWS_DIFFER:g} of {theirs} (Table {table.number})",
-                    source=OURS,
+            if table is not None and theirs is not None:
+                found.append(
+                    _median_claim(
+                        settings, f"{kind}: the medians {row.measure.words}", table, power, theirs, every[i, ..., k]
+                    )
                 )
-            )
     return found
 
 
-def norm_claims(results: ScaleEnds, *, source: str) -> tuple[Claim, ...]:
-    """At the smallest scale the network has rank one and squared norm 2."""
-    nuclear, squared = medians(results.nuclear)[..., -1], medians(results.squared)[..., -1]
+def _median_claim(
+    settings: Settings,
+    medians_of_what: str,
+    table: PublishedMedians,
+    power: int,
+    theirs: tuple[float, ...],
+    draws: FloatArray,
+) -> Claim:
+    """Printed medians against the ranges of our draws, which are over size and draw."""
+    ranges = [median_range(of_size[np.isfinite(of_size)]) for of_size in draws]
+    lows, highs = _short(one.low for one in ranges), _short(one.high for one in ranges)
+    return Claim(
+        f"{medians_of_what} that Table {table.number} prints at $\\lambda = 4^{{{-power}}}$ lie where medians of our "
+        f"draws do; ours beside them (degrees, {_sizes_in_words(settings)})",
+        all(one.has(median) for one, median in zip(ranges, theirs, strict=True)),
+        _short(np.median(draws[:, : len(settings.seeds)], axis=1)),
+        f"Table {table.number}: {theirs}, between {lows} and {highs}",
+        why=" ".join(words for words in (_chances(ranges), table.doubts.get(power, "")) if words),
+        source=OURS,
+    )
+
+
+def _short(values: Iterable[float]) -> tuple[float, ...]:
+    """Four digits, as the tables print."""
+    return tuple(float(f"{value:.4g}") for value in values)
+
+
+def _sizes_in_words(settings: Settings) -> str:
+    """Dimensions and widths, as a claim lists its numbers."""
+    dimensions = ", ".join(f"{d:,}" for d in settings.dimensions)
+    return f"d = {dimensions}; m = {', '.join(str(width) for width in settings.widths)}"
+
+
+def _chances(ranges: Sequence[MedianRange]) -> str:
+    """How often the median of five draws lies outside such a range by chance."""
+    by_number = {one.num_draws: one.missed for one in ranges}
+    parts = [f"{100.0 * share:.2g} % of medians of five miss the range of {n} draws" for n, share in by_number.items()]
+    return f"By chance {', '.join(parts)}."
+
+
+def norm_claims(settings: Settings, results: ScaleEnds, *, source: str) -> tuple[Claim, ...]:
+    """At the smallest scale the network has rank one and is balanced."""
+    nuclear = medians(settings, results.nuclear)[..., -1]
+    unbalanced = medians(settings, np.abs(results.squared - 2.0 * results.nuclear**2))[..., -1]
     return (
         Claim.below(
             "at the smallest scale the network has rank one: median nuclear norm of $W$, distance to 1",
@@ -125,8 +158,8 @@ def norm_claims(results: ScaleEnds, *, source: str) -> tuple[Claim, ...]:
             source=source,
         ),
         Claim.below(
-            "and the squared norm of all weights is 2: median, distance to 2",
-            float(np.max(np.abs(squared - 2.0))),
+            "and the squared norm of all weights, 2 in the limit, is twice the square of that norm: median distance",
+            float(np.max(unbalanced)),
             0.01,
             source=OURS,
         ),
@@ -149,7 +182,7 @@ def draw_scales(
                     f"({'abcdef'[2 * row + i]}) {kind}",
                     "scale $\\lambda$",
                     measure.label,
-                    _curves(settings, measure.of(results)[i], label),
+                    _curves(settings, measure.of(results)[i, :, : len(settings.seeds)], label),
                     levels=levels,
                     x_scale="log",
                     y_scale="log",

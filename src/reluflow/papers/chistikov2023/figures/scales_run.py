@@ -12,16 +12,29 @@ from reluflow.papers.chistikov2023.figures.draws import angles, draw, largest_an
 from reluflow.papers.workbench import Workbench
 
 KINDS = ("centred", "uncentred")
+RUNS = "chistikov2023/scales"  # where the three figures keep the runs they share
+LAZY = 2  # up to the scale 4^-2 neurons keep many patterns and turn by tens of degrees
+RTOL = 1e-8
+RTOL_LAZY = 1e-5  # moves those angles by less than 1e-4 of themselves, as much as where exactly a run stops
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Dimensions, powers k of the scales 4^-k, draws, widths."""
+    """Dimensions, powers k of the scales 4^-k, draws, widths.
+
+    Parameters
+    ----------
+    compared, further
+        At the powers `compared`, those of which the paper prints medians, `further` draws are trained beside `seeds`,
+        a number for each size: they say how far medians of few draws differ.
+    """
 
     dimensions: tuple[int, ...]
     powers: tuple[int, ...]
     seeds: tuple[int, ...]
     widths: tuple[int, ...] = (200,)
+    compared: tuple[int, ...] = ()
+    further: tuple[int, ...] = ()
 
     @property
     def sizes(self) -> tuple[tuple[int, int], ...]:
@@ -33,10 +46,21 @@ class Settings:
         """The scales themselves."""
         return np.asarray(4.0 ** -np.array(self.powers, dtype=float))
 
+    @property
+    def every_seed(self) -> tuple[int, ...]:
+        """The seeds, and those of the further draws, which count on from the largest."""
+        first = max(self.seeds) + 1
+        return (*self.seeds, *range(first, first + max(self.further, default=0)))
+
+    def trains(self, size: int, place: int, power: int) -> bool:
+        """Whether the draw at a place of `every_seed` is trained from that scale, in the size of that number."""
+        further = self.further[size] if self.further and power in self.compared else 0
+        return place < len(self.seeds) + further
+
 
 @dataclass(frozen=True, eq=False)
 class ScaleEnds:
-    """Measures at the end of training: of one draw, an entry for each scale; of all, over kind, size, draw and scale.
+    """Measures at the end of training, over kind, size, draw (all of `every_seed`) and scale; nan where none was.
 
     Parameters
     ----------
@@ -52,45 +76,58 @@ class ScaleEnds:
     squared: FloatArray
 
 
+@dataclass(frozen=True)
+class EndOfRun:
+    """The same measures of one run."""
+
+    largest: float
+    average: float
+    nuclear: float
+    squared: float
+
+
 def compute(settings: Settings, workbench: Workbench) -> ScaleEnds:
     """Largest and average angle within J_+, nuclear and squared norm at the end: over kind, size, draw and scale."""
-    shape = (len(KINDS), len(settings.sizes), len(settings.seeds), len(settings.powers))
-    found: list[ScaleEnds] = []
-    for kind in KINDS:
-        for d, width in settings.sizes:
-            for seed in settings.seeds:
-                words = f"{kind}, d = {d}, m = {width}, draw {seed}"
-                workbench.progress(len(found) / int(np.prod(shape[:3])), words)
-                ends = workbench.piece(
-                    f"{kind}-{d}-{width}-{seed}",
-                    ScaleEnds,
-                    partial(_ends, kind, d, width, seed, settings.powers),
-                    settings=(kind, d, width, seed, settings.powers),
-                )
-                found.append(ends)
-    return ScaleEnds(
-        largest=np.array([ends.largest for ends in found]).reshape(shape),
-        average=np.array([ends.average for ends in found]).reshape(shape),
-        nuclear=np.array([ends.nuclear for ends in found]).reshape(shape),
-        squared=np.array([ends.squared for ends in found]).reshape(shape),
-    )
+    runs = [
+        (kind, size, place, column)
+        for kind in range(len(KINDS))
+        for size in range(len(settings.sizes))
+        for place in range(len(settings.every_seed))
+        for column, power in enumerate(settings.powers)
+        if settings.trains(size, place, power)
+    ]
+    measures = np.full((4, len(KINDS), len(settings.sizes), len(settings.every_seed), len(settings.powers)), np.nan)
+    for count, (kind, size, place, column) in enumerate(runs):
+        d, width = settings.sizes[size]
+        seed, power = settings.every_seed[place], settings.powers[column]
+        workbench.progress(count / len(runs), f"{KINDS[kind]}, d = {d}, m = {width}, draw {seed}, scale 4^{-power}")
+        end = run_of(workbench, KINDS[kind], d, width, seed, power)
+        measures[:, kind, size, place, column] = (end.largest, end.average, end.nuclear, end.squared)
+    return ScaleEnds(*measures)
 
 
-def _ends(kind: str, d: int, width: int, seed: int, powers: tuple[int, ...]) -> ScaleEnds:
+def run_of(workbench: Workbench, kind: str, d: int, width: int, seed: int, power: int) -> EndOfRun:
+    """One draw trained from one scale, or what is kept of it."""
+    given = (kind, d, width, seed, power)
+    name = "-".join(str(word) for word in given)
+    return workbench.piece(name, EndOfRun, partial(_end, *given), settings=given, of=RUNS)
+
+
+def _end(kind: str, d: int, width: int, seed: int, power: int) -> EndOfRun:
     trial = draw(seed, d=d, width=width, centred=kind == "centred")
-    ends = [trained(trial, -power * float(np.log(4.0))).network for power in powers]
-    groups = [end.w[trial.group] for end in ends]
-    return ScaleEnds(
-        largest=np.array([largest_angle(group) for group in groups]),
-        average=np.array([np.mean(angles(group)) if len(group) > 1 else 0.0 for group in groups]),
-        nuclear=np.array([nuclear_norm(end) for end in ends]),
-        squared=np.array([squared_norm(end) for end in ends]),
+    end = trained(trial, -power * float(np.log(4.0)), rtol=RTOL_LAZY if power <= LAZY else RTOL).network
+    group = end.w[trial.group]
+    return EndOfRun(
+        largest=largest_angle(group),
+        average=float(np.mean(angles(group))) if len(group) > 1 else 0.0,
+        nuclear=nuclear_norm(end),
+        squared=squared_norm(end),
     )
 
 
-def medians(measure: FloatArray) -> FloatArray:
-    """Medians of a measure over the draws, as the paper has them: over kind, size and scale."""
-    return np.asarray(np.median(measure, axis=2))
+def medians(settings: Settings, measure: FloatArray) -> FloatArray:
+    """Medians of a measure over the draws of `seeds`, as the paper has them: over kind, size and scale."""
+    return np.asarray(np.median(measure[:, :, : len(settings.seeds)], axis=2))
 
 
 def last_factors(settings: Settings, values: FloatArray) -> FloatArray:
