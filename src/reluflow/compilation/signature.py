@@ -43,8 +43,7 @@ def _type_of(hint: Any) -> Any:
         dimensions = [note.count for note in notes if isinstance(note, Dimensions)]
         if not dimensions:
             return None
-        scalar = get_args(get_args(array)[1])[0]
-        return types.Array(from_dtype(np.dtype(scalar)), dimensions[0], "C")
+        return types.Array(from_dtype(np.dtype(_scalar_of(array))), dimensions[0], "C")
     if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
         fields = get_type_hints(hint, include_extras=True)
         found = [_type_of(fields[name]) for name in hint._fields]
@@ -54,4 +53,15 @@ def _type_of(hint: Any) -> Any:
         if len(set(found)) == 1:
             return numba_types.NamedUniTuple(found[0], len(found), hint)
         return numba_types.NamedTuple(found, hint)
+    return None
+
+
+def _scalar_of(array: Any) -> Any:
+    """What an array holds: the scalar type somewhere within `NDArray[...]`, whose form depends on NumPy's version."""
+    for part in get_args(array):
+        if isinstance(part, type) and issubclass(part, np.generic):
+            return part
+        inner = _scalar_of(part)
+        if inner is not None:
+            return inner
     return None
