@@ -26,8 +26,8 @@ from reluflow.dynamics.collocation.tuning import (
     EARLIEST_KINK,
     EVENT_CAPACITY,
     FEW_WEIGHTS,
-    GIVE_UP_FROM,
     FEWEST_MODES,
+    GIVE_UP_FROM,
     HOPELESS_MISFIT,
     KINK_MISFIT,
     LIKELY_MODE,
@@ -339,12 +339,12 @@ class ForceStep:
     def _largest_modes_of_outputs(
         self, kernel: OutputsKernel, curvatures: FloatArray, smallest: float, which: IntArray, dtype: np.dtype[Any]
     ) -> tuple[FloatArray, FloatArray] | None:
-        """The same of a kernel that is not made, for all forces on some samples.
+        """The same of a kernel that is not made, among all forces on some samples, for all forces.
 
         With C = B B^T, modes U of B^T K B give K B U / values. So K is their sum where outputs bend forces, and nothing
         is divided by a curvature, which may be 0.
         """
-        num_outputs = self.samples.num_outputs
+        num_outputs, num_forces = self.samples.num_outputs, len(self.samples.rate_signs)
         forces = (which[:, None] * num_outputs + np.arange(num_outputs)).ravel()
         root = roots(curvatures[forces if curvatures.ndim == 1 else which]).astype(dtype)
         across = root if root.ndim == 1 else np.swapaxes(root, 1, 2)
@@ -365,7 +365,7 @@ class ForceStep:
             return None
         basis, values = search.found
         likely = max(FEWEST_MODES, int(np.sum(values > LIKELY_MODE * smallest)))
-        self._modes, modes = np.zeros((len(self.samples.rate_signs), likely)), np.zeros((len(self.samples.rate_signs), len(values)))
+        self._modes, modes = np.zeros((num_forces, likely)), np.zeros((num_forces, len(values)))
         self._modes[forces] = basis[:, :likely]
         modes[forces] = moved / np.maximum(values, np.finfo(np.float64).tiny)
         return modes, values

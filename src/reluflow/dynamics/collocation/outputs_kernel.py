@@ -179,8 +179,8 @@ class OutputsKernel:
         (n, d), (m, num_outputs) = self._X.shape, self._v.shape
         num_pairs, num_walls = num_outputs * (num_outputs + 1) // 2, sum(map(len, self._bases.values()))
         making = n * (n * num_pairs * (m + num_walls) + d * (n + num_walls))
-        without = 2 * n * m * (d + num_outputs)
-        if num_pairs * n**2 > _BLOCKS_NUMBERS or making + num_products * (n * num_outputs) ** 2 > num_products * without:
+        saved = 2 * n * m * (d + num_outputs) - (n * num_outputs) ** 2  # by every product
+        if num_pairs * n**2 > _BLOCKS_NUMBERS or making > num_products * saved:
             return None
         gram, (along_walls, owners) = self._X @ self._X.T, self._along_walls
         blocks = {}
