@@ -17,8 +17,8 @@ To be read in this order; each file knows those above it only. Kernels are machi
 - `largest_modes`: the strongest modes of a large symmetric matrix.
 - `output_kernels`, `device_products`, `sample_forces`: outputs from pre-activations; large products on an accelerator;
   the samples as walls that pull.
-- `tangent_kernels`, `tangent_kernel`, `outputs_kernel`, `force_newton`: how forces move the outputs;
-  Newton's method for the forces.
+- `tangent_kernels`, `tangent_kernel`, `outputs_kernel`, `outputs_modes`, `force_newton`: how forces move the outputs;
+  the strongest modes of that for several outputs; Newton's method for the forces.
 - `carried_neurons`, `force_predictor`: the neurons carried through a step, and who must be again; the first guess of
   the forces.
 - `force_step`: one step, solved.

@@ -82,6 +82,16 @@ class OutputsKernel:
         return crowds, np.array(alone, dtype=np.intp)
 
     @property
+    def num_outputs(self) -> int:
+        """K."""
+        return int(self._v.shape[1])
+
+    @property
+    def num_forces(self) -> int:
+        """n K."""
+        return len(self._X) * self.num_outputs
+
+    @property
     def num_factors(self) -> int:
         """Columns of F."""
         d, num_outputs = self._X.shape[1], self._v.shape[1]
