@@ -1,8 +1,8 @@
 """OutputsKernel: how forces on the samples move several outputs, and an output bias.
 
-The kernel of n samples and K outputs is an (n K, n K) matrix, which is never made: it is F F^T with a column of F for
-every weight, and products with it go neuron by neuron, at a cost that is linear in n, K and the dimension. For one
-output without bias `TangentKernel` makes the (n, n) matrix from X X^T instead.
+The kernel of n samples and K outputs is an (n K, n K) matrix, F F^T with a column of F for every weight. It is made
+only among few samples (`KernelBlocks`); other products with it go neuron by neuron, at a cost that is linear in n, K
+and the dimension. For one output without bias `TangentKernel` makes the (n, n) matrix from X X^T instead.
 """
 
 from __future__ import annotations
