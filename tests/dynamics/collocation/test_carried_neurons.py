@@ -12,15 +12,19 @@ from reluflow.dynamics.collocation.lone_neurons import LoneNeurons
 from reluflow.dynamics.collocation.sample_forces import SampleForces
 from reluflow.dynamics.stopping import AtTime
 from reluflow.geometry.boundary.walls import Walls
-from reluflow.losses import LogisticLoss, SquareLoss
+from reluflow.losses import LogisticLoss, SoftmaxLoss, SquareLoss
 
 
-def wide_problem(loss=None, *, n=60, d=40, m=12, leak=0.0, seed=0):
+def wide_problem(loss=None, *, n=60, d=40, m=12, leak=0.0, seed=0, num_classes=2):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     X[3] = -2.0 * X[7]  # two samples with one wall
     y = np.sign(X @ rng.standard_normal(d))
     data = Dataset(X, y)
+    if num_classes > 2:
+        names = tuple(f"class {c}" for c in range(num_classes))
+        data = Dataset(X, np.argmax(X @ rng.standard_normal((d, num_classes)), axis=1), classes=names)
+        loss = loss or SoftmaxLoss()
     network = balanced_initialization(data, width=m, scale=0.3, rng=rng).replace(leak=leak)
     return TrainingProblem(data, loss or LogisticLoss(), network)
 
@@ -59,27 +63,31 @@ def test_threads_change_no_bit(monkeypatch):
     assert np.array_equal(alone.end.network.w, shared.end.network.w)
 
 
+@pytest.mark.parametrize("num_outputs", [1, 3])
 @pytest.mark.parametrize("leak", [0.0, 0.3])
-def test_outputs_from_changes_in_single_precision(leak):
-    problem = wide_problem(leak=leak)
+def test_outputs_from_changes_in_single_precision(leak, num_outputs):
+    problem = wide_problem(leak=leak, num_classes=max(2, num_outputs))
     walls = Walls.of(problem.dataset.X)
     samples = SampleForces(problem, walls)
     rng = np.random.default_rng(1)
-    starts = rng.standard_normal((12, 41))
-    places = starts[:, None] + 1e-2 * rng.standard_normal((12, 5, 41))
+    starts = rng.standard_normal((12, 40 + num_outputs))
+    places = starts[:, None] + 1e-2 * rng.standard_normal((12, 5, 40 + num_outputs))
+    w, v, start = places[:, :, :40], places[:, :, 40:], starts[:, :40]
     mass = rng.uniform(0.5, 2.0, 12)
     exact = samples.outputs(places, mass)
-    heights = np.maximum(places[:, :, :-1] @ problem.dataset.X.T, leak * (places[:, :, :-1] @ problem.dataset.X.T))
-    np.testing.assert_allclose(exact, np.einsum("j,jp,jpk->pk", mass, places[:, :, -1], heights), atol=1e-12)
-    near = samples.outputs_near(starts[:, :-1], starts[:, :-1] @ walls.normals.T, places, mass)
-    way = np.max(mass @ (np.abs(places[:, :, -1]) * np.linalg.norm(places[:, :, :-1] - starts[:, None, :-1], axis=2)))
+    heights = np.maximum(w @ problem.dataset.X.T, leak * (w @ problem.dataset.X.T))
+    by_hand = np.einsum("j,jpc,jpk->pkc", mass, v, heights).reshape(5, -1)
+    np.testing.assert_allclose(exact, by_hand, atol=1e-12)
+    near = samples.outputs_near(start, start @ walls.normals.T, places, mass)
+    way = np.max(mass @ (np.linalg.norm(v, axis=2) * np.linalg.norm(w - start[:, None], axis=2)))
     error = np.max(np.abs(near - exact))
     assert 1e-10 < error <= 0.5 * carried_neurons.SINGLE_ROUNDING * way * np.max(walls.length)
 
 
+@pytest.mark.parametrize("num_classes", [2, 3])
 @pytest.mark.parametrize(("rtol", "has_rough_pulls"), [(1e-5, True), pytest.param(1e-9, False, marks=pytest.mark.slow)])
-def test_single_precision_costs_no_digit_that_is_asked_for(rtol, has_rough_pulls, monkeypatch):
-    problem, until = wide_problem(), AtTime(2.0)
+def test_single_precision_costs_no_digit_that_is_asked_for(rtol, has_rough_pulls, num_classes, monkeypatch):
+    problem, until = wide_problem(num_classes=num_classes), AtTime(2.0)
     double = train(problem, CollocationFlow(rtol=rtol), until=until)  # too small a problem to be rough
     exact = train(problem, CollocationFlow(rtol=0.01 * rtol), until=until).outputs[-1]
     kinds = set()

@@ -1,5 +1,7 @@
 """A sample that no neuron acts on for ages, and is then met: the clocks of before and after differ by e^1000."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from reluflow import (
     EventDrivenFlow,
     LogisticLoss,
     Network,
+    SoftmaxLoss,
     TrainingProblem,
     balanced_initialization,
     train,
@@ -19,7 +22,7 @@ from reluflow.certificates.limits.certified_limit import LimitIdentified, certif
 from reluflow.dynamics.collocation.carried_neurons import _empty_paths
 from reluflow.dynamics.collocation.sample_forces import SampleForces
 from reluflow.dynamics.event import EventKind
-from reluflow.dynamics.stopping import AtTime
+from reluflow.dynamics.stopping import AtTime, DirectionConverged
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.boundary.events import REFRACTION, SLIDE_ENTRY, SLIDE_EXIT
 from reluflow.geometry.boundary.walls import Walls
@@ -129,3 +132,27 @@ def test_who_leaves_the_wall_of_an_ignored_sample_and_comes_back_within_a_step_h
     paths.num_events[0] = len(sides)
     assert (samples.first_contact(paths) < np.inf) is wakes
     assert bool(samples.contacts(paths, 1.0)) is wakes
+
+
+@pytest.mark.parametrize("is_binary", [True, False])
+def test_a_direction_converges_beside_an_ignored_sample(is_binary):
+    """Two of 2,000 images that no neuron acts on kept every run of three classes from ever coming to its direction.
+
+    The margin of an ignored sample is 0 for ever. While another is classified wrongly nothing has converged.
+    """
+    X = [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]
+    if is_binary:
+        data = Dataset(X, [1.0, -1.0, 1.0])
+        network = Network([[0.1, 0.0], [0.0, 0.1]], [0.1, -0.1])
+        problem = TrainingProblem(data, LogisticLoss(), network)
+    else:
+        data = Dataset(X, [0, 1, 2], classes=("a", "b", "c"))
+        network = Network([[0.1, 0.0], [0.0, 0.1]], v=[[0.1, 0.0, 0.0], [0.0, 0.1, 0.0]])
+        problem = TrainingProblem(data, SoftmaxLoss(), network)
+    run = train(problem, CollocationFlow(), until=DirectionConverged(atol=1e-2), max_steps=500)
+    assert run.outcome is Outcome.DIRECTION_CONVERGED
+    assert np.all(run.predictions[2] == 0.0)
+    assert np.all(problem.loss.margins(run.predictions, data.y)[:2] >= 10.0)
+    wrong = replace(problem, dataset=replace(data, y=np.roll(data.y, 1) if is_binary else np.array([1.0, 0.0, 2.0])))
+    start = CollocationFlow().start(replace(wrong, network=run.network))
+    assert DirectionConverged(atol=1e-2).start()(start) is None

@@ -25,6 +25,30 @@ def test_rows_are_products_of_the_factors_with_slides(moves_outputs, bias_rate, 
     np.testing.assert_allclose(kernel.rows(every).diagonal(), kernel.diagonal(), atol=1e-12)
 
 
+@pytest.mark.parametrize("bias_rate", [0.0, 0.3])
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+def test_products_among_some_samples_with_the_kernel_made_or_not(precision, bias_rate, rng):
+    """Every product went over all samples, in double precision and neuron by neuron, though few bent the forces."""
+    X, z = rng.standard_normal((30, 40)), rng.standard_normal((6, 43))
+    walls = Walls.of(X)
+    for j, on in ((1, [2]), (3, [4, 6])):
+        basis, _ = np.linalg.qr(walls.normals[on].T)
+        z[j, :40] -= basis @ (basis.T @ z[j, :40])
+    options = {"heights": z[:, :40] @ walls.normals.T, "bias_rate": bias_rate}
+    kernel = OutputsKernel(z, rng.uniform(0.5, 2.0, 6), walls, 0.1, X, **options)
+    some = np.array([0, 2, 3, 4, 6, 20])
+    forces = (3 * some[:, None] + np.arange(3)).ravel()
+    columns = rng.standard_normal((18, 5))
+    expected = kernel.rows(forces)[:, forces] @ columns
+    part = kernel.among(some, np.dtype(precision))
+    blocks = part.in_blocks(1000)
+    assert part.in_blocks(1) is None
+    for made_or_not in (part, blocks):
+        found = made_or_not.times(columns.astype(precision))
+        assert found.dtype == precision
+        np.testing.assert_allclose(found, expected, atol=50.0 * np.finfo(precision).eps * np.max(np.abs(expected)))
+
+
 @pytest.mark.parametrize("moves_outputs", [True, False])
 def test_neurons_of_one_pattern_take_the_columns_of_their_pattern(moves_outputs, rng):
     """Twenty neurons in three patterns, one of which slides, move the outputs as d K weights of each do."""

@@ -18,7 +18,8 @@ To be read in this order; each file knows those above it only. Kernels are machi
   move these.
 - `output_kernels`, `device_products`, `sample_forces`: outputs from pre-activations; large products on an accelerator;
   the samples as walls that pull.
-- `tangent_kernels`, `tangent_kernel`, `force_newton`: how forces move a single output; Newton's method for the forces.
+- `tangent_kernels`, `tangent_kernel`, `outputs_modes`, `force_newton`: how forces move a single output; the strongest
+  modes of how they move several; Newton's method for the forces.
 - `carried_neurons`, `force_predictor`: the neurons carried through a step, and who must be again; the first guess of
   the forces.
 - `force_step`: one step, solved.

@@ -101,7 +101,6 @@ class CarriedNeurons:
             is_large and ROUNDING_SHARE * tolerance >= SINGLE_ROUNDING
         )  # what changes of forces do to pulls
         longest = float(np.max(samples.walls.length)) or 1.0
-        is_large = is_large and samples.num_outputs == 1
         self._rough_way = is_large * ROUNDING_SHARE * output_error / (SINGLE_ROUNDING * longest)
         self.is_current = np.zeros(len(self.moving), dtype=bool)  # carried by the forces of now
         self._from_base: tuple[FloatArray, FloatArray] | None = None
@@ -235,10 +234,11 @@ class CarriedNeurons:
         return np.asarray(self.kept * (self.mass @ np.einsum("jpi,jpi->jp", places, places)))
 
     def _way(self, places: FloatArray, starts: FloatArray) -> float:
-        """Largest sum over the neurons of mass |a| times how far w has come: an error of the way is one of outputs."""
-        moves = places[:, :, :-1] - starts[:, None]
-        lengths = np.sqrt(np.einsum("jpi,jpi->jp", moves, moves))
-        return float(np.max(self.mass @ (np.abs(places[:, :, -1]) * lengths), initial=0.0))
+        """Largest sum over the neurons of mass |v| times how far w has come: an error of the way is one of outputs."""
+        d = starts.shape[1]
+        moves, v = places[:, :, :d] - starts[:, None], places[:, :, d:]
+        lengths = np.sqrt(np.einsum("jpi,jpi->jp", moves, moves) * np.einsum("jpc,jpc->jp", v, v))
+        return float(np.max(self.mass @ lengths, initial=0.0))
 
 
 class Staleness:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.collocation.carried_neurons import CHECKS, IS_NODE, RULE, CarriedNeurons, Staleness
-from reluflow.dynamics.collocation.curvatures import answers_of, curved, forces_of, roots
+from reluflow.dynamics.collocation.curvatures import answers_of, curved, forces_of
 from reluflow.dynamics.collocation.force_newton import FewModes, ForceNewton, stiff_samples
-from reluflow.dynamics.collocation.largest_modes import ModesSearch, largest_modes
+from reluflow.dynamics.collocation.largest_modes import largest_modes
 from reluflow.dynamics.collocation.lone_neurons import LoneNeurons
 from reluflow.dynamics.collocation.neuron_path_kernels import Paths
 from reluflow.dynamics.collocation.outputs_kernel import OutputsKernel
+from reluflow.dynamics.collocation.outputs_modes import largest_modes_by_device, largest_modes_of_outputs
 from reluflow.dynamics.collocation.radau import RadauRule
 from reluflow.dynamics.collocation.relative_forces import RelativeForces
 from reluflow.dynamics.collocation.sample_forces import SampleForces
@@ -26,11 +27,9 @@ from reluflow.dynamics.collocation.tuning import (
     EARLIEST_KINK,
     EVENT_CAPACITY,
     FEW_WEIGHTS,
-    FEWEST_MODES,
     GIVE_UP_FROM,
     HOPELESS_MISFIT,
     KINK_MISFIT,
-    LIKELY_MODE,
     MATRICES_UNTIL_MODES,
     MODES_FROM_SAMPLES,
     MOST_ITERATIONS,
@@ -38,8 +37,6 @@ from reluflow.dynamics.collocation.tuning import (
     NEARLY_ALL_SAMPLES,
     NEWTON_SHARE,
     NOT_CARRIED_SHARE,
-    SHARPENED,
-    SHARPENED_AGAIN,
     SLOW_CONTRACTION,
     STALE_LENGTH,
     START_MISFIT_SHARE,
@@ -50,9 +47,6 @@ from reluflow.dynamics.collocation.tuning import (
     WORTH_A_MATRIX,
 )
 from reluflow.threads import ThreadTeam
-
-if TYPE_CHECKING:
-    from reluflow.dynamics.collocation.device_products import DeviceProducts
 
 _MIDDLE_NODE = 2
 _MIDDLE = int(np.flatnonzero(IS_NODE)[_MIDDLE_NODE])  # among the points
@@ -342,49 +336,16 @@ class ForceStep:
     def _largest_modes_of_outputs(
         self, kernel: OutputsKernel, curvatures: FloatArray, smallest: float, which: IntArray, dtype: np.dtype[Any]
     ) -> tuple[FloatArray, FloatArray] | None:
-        """The same of a kernel that is not made, for all forces on some samples.
-
-        With C = B B^T, modes U of B^T K B give K B U / values. So K is their sum where outputs bend forces, and nothing
-        is divided by a curvature, which may be 0.
-        """
-        if self.samples.on_device is not None:
-            return self._modes_by_device(self.samples.on_device, kernel, curvatures, smallest)
-        num_outputs = self.samples.num_outputs
-        forces = (which[:, None] * num_outputs + np.arange(num_outputs)).ravel()
-        root = roots(curvatures[forces if curvatures.ndim == 1 else which]).astype(dtype)
-        across = root if root.ndim == 1 else np.swapaxes(root, 1, 2)
-        search = ModesSearch(len(forces), smallest, None if self._modes is None else self._modes[forces], dtype)
-        part, num_sharpened = kernel.among(which, dtype), SHARPENED if self._modes is None else SHARPENED_AGAIN
-        moved = search.basis
-        while search.goes_on:
-            blocks = part.in_blocks((num_sharpened + 1) * search.basis.shape[1])
-            multiplied = part if blocks is None else blocks
-            for _ in range(num_sharpened):
-                search.basis, _ = np.linalg.qr(curved(across, multiplied.times(curved(root, search.basis))))
-            moved = multiplied.times(curved(root, search.basis))
-            values, vectors = np.linalg.eigh(search.basis.T @ curved(across, moved))
-            moved = moved @ vectors[:, ::-1]
-            search.learn(values, search.basis @ vectors[:, ::-1])
-            num_sharpened = SHARPENED
-        if search.found is None:
-            return None
-        basis, values = search.found
-        likely = max(FEWEST_MODES, int(np.sum(values > LIKELY_MODE * smallest)))  # that the next kernel needs
-        num_forces = len(self.samples.rate_signs)
-        self._modes, modes = np.zeros((num_forces, likely)), np.zeros((num_forces, len(values)))
-        self._modes[forces] = basis[:, :likely]
-        modes[forces] = moved / np.maximum(values, np.finfo(np.float64).tiny)
-        return modes, values
-
-    def _modes_by_device(
-        self, device: DeviceProducts, kernel: OutputsKernel, curvatures: FloatArray, smallest: float
-    ) -> tuple[FloatArray, FloatArray] | None:
-        """The same for all samples, on an accelerator, whose programs are for one number of modes each."""
-        found = device.largest_modes_of_outputs(kernel, roots(curvatures), smallest, self._modes)
+        """The same of a kernel that is not made, among all forces on some samples, for all forces."""
+        device = self.samples.on_device
+        if device is not None:
+            found = largest_modes_by_device(device, kernel, curvatures, smallest, self._modes)
+        else:
+            found = largest_modes_of_outputs(kernel, curvatures, smallest, which, dtype, self._modes)
         if found is None:
             return None
-        self._modes, moved, values = found
-        return moved / np.maximum(values, np.finfo(np.float64).tiny), values
+        self._modes = found.likely
+        return found.modes, found.values
 
     def _largest_modes(
         self, kernel: TangentKernel, active: IntArray, weights: FloatArray, smallest: float

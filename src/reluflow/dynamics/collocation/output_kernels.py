@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from reluflow.arrays import FloatMatrix, SingleMatrix
+from reluflow.arrays import FloatCube, FloatMatrix, SingleMatrix
 from reluflow.compilation.kernel import borrowing_kernel
 
 
 @borrowing_kernel(entry=True)
-def add_outputs(heights: FloatMatrix, weights: FloatMatrix, leak: float, outputs: FloatMatrix) -> None:
-    """Add sum_j weights[j, p] sigma(heights[j P + p, k]) to `outputs` (P, n), for weights of shape (m, P)."""
-    num_neurons, num_points = weights.shape
+def add_outputs(heights: FloatMatrix, weights: FloatCube, leak: float, outputs: FloatCube) -> None:
+    """Add sum_j weights[c, j, p] sigma(heights[j P + p, k]) to `outputs` (K, P, n), for weights of shape (K, m, P)."""
+    num_outputs, num_neurons, num_points = weights.shape
     for j in range(num_neurons):
         for point in range(num_points):
-            weight, row, total = weights[j, point], heights[j * num_points + point], outputs[point]
-            for k in range(row.shape[0]):
-                total[k] += weight * max(row[k], leak * row[k])
+            row = heights[j * num_points + point]
+            for c in range(num_outputs):  # while the row is at hand
+                weight, total = weights[c, j, point], outputs[c, point]
+                for k in range(row.shape[0]):
+                    total[k] += weight * max(row[k], leak * row[k])
 
 
 @borrowing_kernel(entry=True)
 def add_changed_outputs(
-    heights: FloatMatrix, changes: SingleMatrix, weights: FloatMatrix, leak: float, outputs: FloatMatrix
+    heights: FloatMatrix, changes: SingleMatrix, weights: FloatCube, leak: float, outputs: FloatCube
 ) -> None:
     """The same where pre-activations are heights[j, k] + changes[j P + p, k], the changes in single precision."""
-    num_neurons, num_points = weights.shape
+    num_outputs, num_neurons, num_points = weights.shape
     for j in range(num_neurons):
         start = heights[j]
         for point in range(num_points):
-            weight, row, total = weights[j, point], changes[j * num_points + point], outputs[point]
-            for k in range(row.shape[0]):
-                height = start[k] + row[k]
-                total[k] += weight * max(height, leak * height)
+            row = changes[j * num_points + point]
+            for c in range(num_outputs):
+                weight, total = weights[c, j, point], outputs[c, point]
+                for k in range(row.shape[0]):
+                    height = start[k] + row[k]
+                    total[k] += weight * max(height, leak * height)

@@ -1,8 +1,8 @@
 """OutputsKernel: how forces on the samples move several outputs, and an output bias.
 
-The kernel of n samples and K outputs is an (n K, n K) matrix, which is never made: it is F F^T with a column of F for
-every weight, and products with it go neuron by neuron, at a cost that is linear in n, K and the dimension. For one
-output without bias `TangentKernel` makes the (n, n) matrix from X X^T instead.
+The kernel of n samples and K outputs is an (n K, n K) matrix, F F^T with a column of F for every weight. It is made
+only among few samples (`KernelBlocks`); other products with it go neuron by neuron, at a cost that is linear in n, K
+and the dimension. For one output without bias `TangentKernel` makes the (n, n) matrix from X X^T instead.
 """
 
 from __future__ import annotations
@@ -105,6 +105,16 @@ class OutputsKernel:
         return found
 
     @property
+    def num_outputs(self) -> int:
+        """K."""
+        return int(self._v.shape[1])
+
+    @property
+    def num_forces(self) -> int:
+        """n K."""
+        return len(self._X) * self.num_outputs
+
+    @property
     def num_factors(self) -> int:
         """Columns of F."""
         d, num_outputs = self._X.shape[1], self._v.shape[1]
@@ -202,11 +212,8 @@ class OutputsKernel:
         (n, d), (m, num_outputs) = self._X.shape, self._v.shape
         num_pairs, num_walls = num_outputs * (num_outputs + 1) // 2, sum(map(len, self._bases.values()))
         making = n * (n * num_pairs * (m + num_walls) + d * (n + num_walls))
-        without = 2 * n * m * (d + num_outputs)
-        if (
-            num_pairs * n**2 > _BLOCKS_NUMBERS
-            or making + num_products * (n * num_outputs) ** 2 > num_products * without
-        ):
+        saved = 2 * n * m * (d + num_outputs) - (n * num_outputs) ** 2  # by every product
+        if num_pairs * n**2 > _BLOCKS_NUMBERS or making > num_products * saved:
             return None
         gram, (along_walls, owners) = self._X @ self._X.T, self._along_walls
         blocks = {}

@@ -200,25 +200,31 @@ class SampleForces:
         """h at P moments, shape (P, n K), from places (m, P, d + K) of neurons with given masses; without the bias."""
         if self.on_device is not None:
             return self.on_device.outputs(places, mass)
-        d = self.X.shape[1]
         outputs = np.zeros((self.num_outputs, places.shape[1], len(self.X)))
-        weights = [np.ascontiguousarray(places[:, :, d + c] * mass[:, None]) for c in range(self.num_outputs)]
+        w, weights = self._levers(places, mass)
         for part in self._blocks(places):
-            heights = self._products(places[part, :, :d], self.X)
-            for c in range(self.num_outputs):
-                add_outputs(heights, weights[c][part], self.leak, outputs[c])
-        return outputs[0] if self.num_outputs == 1 else outputs.transpose(1, 2, 0).reshape(places.shape[1], -1)
+            add_outputs(self._products(w[part], self.X), np.ascontiguousarray(weights[:, part]), self.leak, outputs)
+        return self._in_rows(outputs)
 
     def outputs_near(self, starts: FloatArray, heights: FloatArray, places: FloatArray, mass: FloatArray) -> FloatArray:
         """The same, with what has changed since w were `starts` (m, d), on `heights` (m, B), in single precision."""
-        outputs = np.zeros((places.shape[1], len(self.X)))
-        weights = np.ascontiguousarray(places[:, :, -1] * mass[:, None])
+        outputs = np.zeros((self.num_outputs, places.shape[1], len(self.X)))
+        w, weights = self._levers(places, mass)
         for part in self._blocks(places):
-            moves = (places[part, :, :-1] - starts[part, None]).astype(np.float32)
+            moves = self._products((w[part] - starts[part, None]).astype(np.float32), self.single_samples)
             before = np.take(heights[part], self.walls.wall_of_sample, axis=1)  # rows in one piece, unlike [:, places]
             before *= self.walls.orientation * self.walls.length
-            add_changed_outputs(before, self._products(moves, self.single_samples), weights[part], self.leak, outputs)
-        return outputs
+            add_changed_outputs(before, moves, np.ascontiguousarray(weights[:, part]), self.leak, outputs)
+        return self._in_rows(outputs)
+
+    def _levers(self, places: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Input weights at places (m, P, d + K), and what every output takes of each neuron there, (K, m, P)."""
+        d = self.X.shape[1]
+        return places[:, :, :d], np.ascontiguousarray((places[:, :, d:] * mass[:, None, None]).transpose(2, 0, 1))
+
+    def _in_rows(self, outputs: FloatArray) -> FloatArray:
+        """Outputs (K, P, n), each in one piece, sample by sample: (P, n K)."""
+        return outputs[0] if self.num_outputs == 1 else outputs.transpose(1, 2, 0).reshape(outputs.shape[1], -1)
 
     @cached_property
     def single_samples(self) -> NDArray[np.float32]:
