@@ -43,6 +43,7 @@ from reluflow.dynamics.collocation.tuning import (
     STEP_LANDED,
     STEP_SAFETY,
     STEPS_COUNTING_ALL,
+    STIFF,
     TIME_REACHED,
 )
 from reluflow.dynamics.gradient import Gradient
@@ -181,6 +182,8 @@ class CollocationRun(AbstractRun):
             )  # else paths follow false forces
             if contact < np.inf:
                 self._come_to_contact(attempt, found, contact)
+            elif found.status is StepStatus.KINKED:
+                self._end_at_kink(attempt, found.stop)
             elif not is_solved or found.misfit > attempt.tolerance:
                 self._reject(attempt, found)
             elif (1.0 - found.stop) * attempt.length > AT_STEP_END * state.step:
@@ -249,6 +252,13 @@ class CollocationRun(AbstractRun):
             state.predictor.foresee(found.coefficients, self._rescaled_time, length)
         attempt.length *= kink * (1.0 + BEYOND_KINK) if attempt.is_cut else shorter
 
+    def _end_at_kink(self, attempt: StepAttempt, kink: float) -> None:
+        """End a step just beyond a kink: what the forces then do is as fast as they answer to themselves."""
+        self.rejected += 1
+        attempt.cut(attempt.length * kink * (1.0 + BEYOND_KINK))
+        relaxation = self._state.force_step.relaxation
+        attempt.longest_next = STIFF / relaxation if relaxation > 0.0 else np.inf
+
     def _place_of_limit(self, attempt: StepAttempt, found: Solution) -> float:
         """Where in a step the requested time lies."""
         return self._clock(found, attempt.length).place_of(float(np.log(attempt.left)) + self._state.log_rate)
@@ -262,7 +272,7 @@ class CollocationRun(AbstractRun):
         if np.isfinite(limit) and limit - self.time <= STEP_LANDED * limit:
             self.time, self.log_time = limit, float(np.log(limit))
         following = length * self._growth(found, attempt.tolerance)
-        state.step = max(following, state.step) if attempt.is_cut else following
+        state.step = min(max(following, state.step) if attempt.is_cut else following, attempt.longest_next)
 
     def _growth(self, found: Solution, tolerance: float) -> float:
         """How much longer than a step that was taken the next one may be."""
