@@ -63,7 +63,8 @@ class RadauRule:
         >>> round(float(rule.weighted(2.0 * np.ones(3)).integration[-1].sum()), 12)
         2.0
         """
-        integration = self.integration * weights
+        roots = np.sqrt(weights)
+        integration = self.integration * np.outer(roots, roots)
         return RadauRule(self.nodes, self.to_powers, integration, *_modes_of(integration))
 
     def values(self, coefficients: FloatArray, taus: FloatArray) -> FloatArray:
