@@ -20,6 +20,7 @@ from reluflow.dynamics.collocation.relative_forces import RelativeForces
 from reluflow.dynamics.collocation.sample_forces import SampleForces
 from reluflow.dynamics.collocation.tangent_kernel import TangentKernel
 from reluflow.dynamics.collocation.tuning import (
+    BEYOND_KINK,
     DAMPED_FROM,
     DOUBLE_PRECISION_STIFFNESS,
     EARLIEST_KINK,
@@ -198,25 +199,23 @@ class ForceStep:
     def first_heavy_kink(self, found: Solution, neurons: LoneNeurons) -> float:
         """Where the first event lies that bends the forces by more than the tolerance, else infinity."""
         answer = float(np.max(found.curvatures, initial=0.0)) / found.size
-        return self._first_kink(found.paths, neurons.mass[found.moving], answer, self.tolerance)
+        return self._first_kink(found.paths, neurons.mass[found.moving], answer, self.tolerance, EARLIEST_KINK)
 
     def _hopeless_kink(self, carried: CarriedNeurons, now: RelativeForces, length: float) -> float:
         """Where the first event lies that no step goes past, else infinity; a stiff step damps what an event bends."""
-        largest = self.samples.largest(now.forces) or np.inf
+        largest, answers = self.samples.largest(now.forces) or np.inf, max(1.0, self.relaxation * length)
         answer = float(np.max(now.curvatures, initial=0.0)) / largest
-        damping = 1.0 + self.relaxation * length / STIFF
-        return self._first_kink(carried.paths, carried.mass, answer, HOPELESS_KINK * damping * self.tolerance)
+        allowed, margin = HOPELESS_KINK * (1.0 + answers / STIFF) * self.tolerance, EARLIEST_KINK / answers
+        return self._first_kink(carried.paths, carried.mass, answer, allowed, max(margin, 10.0 * BEYOND_KINK))
 
-    def _first_kink(self, paths: Paths, mass: FloatArray, answer: float, allowed: float) -> float:
-        """Where the first event lies that bends the forces by more; `answer` is theirs to the outputs, relative."""
+    def _first_kink(self, paths: Paths, mass: FloatArray, answer: float, allowed: float, margin: float) -> float:
+        """Where the first event lies that bends the forces by more, off the ends of the step by a margin.
+
+        `answer` is that of the forces to the outputs, relative to the largest.
+        """
         which = np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]
         bends = KINK_MISFIT * float(np.max(self.samples.walls.length)) * answer * mass[:, None] * paths.event_kinks
-        heavy = (
-            which
-            & (bends > allowed)
-            & (paths.event_taus > EARLIEST_KINK)
-            & (paths.event_taus < 1.0 - EARLIEST_KINK)
-        )
+        heavy = which & (bends > allowed) & (paths.event_taus > margin) & (paths.event_taus < 1.0 - margin)
         return float(np.min(paths.event_taus[heavy], initial=np.inf))
 
     @property
