@@ -42,11 +42,19 @@ def test_the_clock_sees_all_time_that_passes_on_a_bent_way():
         np.testing.assert_allclose(found, exact, rtol=1e-13, atol=1e-11)
 
 
-def test_a_weighted_rule_integrates_a_weight_and_its_modes_give_it_back():
-    weights = np.exp(RULE.nodes)
-    rule = RULE.weighted(weights)
-    moments = RULE.nodes**2
-    np.testing.assert_allclose(rule.integration @ moments, RULE.integration @ (weights * moments), rtol=1e-12)
+def test_a_force_is_answered_with_the_size_of_later():
+    """w' = a f x and h = a <w, x> with a = e^(0.75 t): late classifiers contracted by 0.25 without the first of the two."""
+    sizes = np.exp(1.5 * RULE.nodes)
+    forces = 1.0 + RULE.nodes**2
+    places, weights = np.polynomial.legendre.leggauss(20)
+    for node, found in zip(RULE.nodes, RULE.grown(sizes).integration @ forces, strict=True):
+        moments = 0.5 * node * (1.0 + places)
+        moved = 0.5 * node * weights @ (np.exp(0.75 * moments) * (1.0 + moments**2))
+        assert found == pytest.approx(np.exp(0.75 * node) * moved, rel=2e-4)
+
+
+def test_the_modes_of_a_rule_that_grows_give_it_back():
+    rule = RULE.grown(np.exp(RULE.nodes))
     back = np.real(rule.from_modes * rule.eigenvalues @ rule.to_modes)
     np.testing.assert_allclose(back, rule.integration, atol=1e-13)
 
@@ -56,9 +64,9 @@ def test_newton_follows_a_kernel_that_grows_along_the_step():
     growth, stiffness = np.exp(1.5 * RULE.nodes), 1e4
     residual = np.ones((len(RULE.nodes), 1))
     rows, only, label = np.array([[stiffness]]), np.array([0]), np.ones(1)
-    exact = np.linalg.solve(np.eye(len(growth)) + RULE.integration * growth * stiffness, residual)
-    found = ForceNewton(RULE.weighted(growth), rows, only, None, label, 1.0).solve(residual)
-    np.testing.assert_allclose(found, exact, rtol=1e-9)
+    rule = RULE.grown(growth)
+    exact = np.linalg.solve(np.eye(len(growth)) + rule.integration * stiffness, residual)
+    np.testing.assert_allclose(ForceNewton(rule, rows, only, None, label, 1.0).solve(residual), exact, rtol=1e-9)
     without = ForceNewton(RULE, rows, only, None, label, 1.0).solve(residual)
     assert not np.allclose(without, exact, rtol=0.3)
 

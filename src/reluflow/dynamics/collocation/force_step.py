@@ -296,7 +296,7 @@ class ForceStep:
             )
         sizes = carried.sizes()
         has_grown = sizes[_MIDDLE] > 0.0  # kernels grow as neurons do on the way
-        rule = RULE.weighted(sizes[IS_NODE] / sizes[_MIDDLE]) if has_grown else RULE
+        rule = RULE.grown(sizes[IS_NODE] / sizes[_MIDDLE]) if has_grown else RULE
         forces = given_back.forces[_MIDDLE_NODE] if samples.fades else None
         if curvatures.ndim == 1:
             active = stiff_samples(length * curvatures * kernel.diagonal())
