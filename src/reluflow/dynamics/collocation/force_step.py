@@ -155,7 +155,7 @@ class ForceStep:
                 if not is_close or carried.is_complete:
                     break
                 carried.carry(carried.waiting)
-            if gap <= GIVE_UP_FROM * self.tolerance:
+            if is_close or (gap <= GIVE_UP_FROM * self.tolerance and misfit > self.tolerance):
                 log_rates = np.append(now.log_rates, given_back.log_rates)
                 misfit = self._misfit(carried, given_back, length, base, coefficients, size, log_rates)
             stop = float(np.min(carried.paths.stops, initial=1.0))
