@@ -276,7 +276,7 @@ def solve_active_set(
 def solve_active_sets(
     program: PatternProgram, vectors: FloatArray, multipliers: FloatArray, *, negligible: float
 ) -> Iterator[FloatArray | None]:
-    """The best direction, and then that of the vectors that are not taken for zeros at first, if none of these comes in.
+    """The best direction, and then the best in which vectors that are taken for zeros at first stay zero.
 
     Both begin with the same sets, which are solved for once.
     """

@@ -43,7 +43,7 @@ def test_the_clock_sees_all_time_that_passes_on_a_bent_way():
 
 
 def test_a_force_is_answered_with_the_size_of_later():
-    """w' = a f x and h = a <w, x> with a = e^(0.75 t): late classifiers contracted by 0.25 without the first of the two."""
+    """w' = a f x and h = a <w, x>, a = e^(0.75 t): late classifiers contracted by 0.25 without the size of later."""
     sizes = np.exp(1.5 * RULE.nodes)
     forces = 1.0 + RULE.nodes**2
     places, weights = np.polynomial.legendre.leggauss(20)
@@ -193,7 +193,7 @@ def test_a_weighted_kernel_of_some_samples_is_that_of_its_rows(num_samples):
 
 
 def test_a_step_past_a_kink_that_no_polynomial_follows_is_not_iterated_on(state):
-    """Late classifiers of 784 dimensions found each heavy crossing by six steps, of four iterations each, that failed."""
+    """Late classifiers in 784 dimensions found each heavy crossing by six steps that failed after four iterations."""
     step, at_rest = state.force_step, np.tile(state.forces, (len(RULE.nodes), 1))
 
     def solved(length):

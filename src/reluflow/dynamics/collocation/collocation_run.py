@@ -43,7 +43,6 @@ from reluflow.dynamics.collocation.tuning import (
     STEP_LANDED,
     STEP_SAFETY,
     STEPS_COUNTING_ALL,
-    STIFF,
     TIME_REACHED,
 )
 from reluflow.dynamics.gradient import Gradient
@@ -177,13 +176,12 @@ class CollocationRun(AbstractRun):
                 return
             found = self._solve(attempt)
             is_solved = found.status is StepStatus.SOLVED
-            contact = (
-                state.samples.first_contact(found.paths) if is_solved else np.inf
-            )  # else paths follow false forces
+            contact = state.samples.first_contact(found.paths) if is_solved else np.inf  # else forces are false
             if contact < np.inf:
                 self._come_to_contact(attempt, found, contact)
             elif found.status is StepStatus.KINKED:
-                self._end_at_kink(attempt, found.stop)
+                self.rejected += 1
+                attempt.end_at_kink(found.stop, state.force_step.relaxation)
             elif not is_solved or found.misfit > attempt.tolerance:
                 self._reject(attempt, found)
             elif (1.0 - found.stop) * attempt.length > AT_STEP_END * state.step:
@@ -251,13 +249,6 @@ class CollocationRun(AbstractRun):
         if np.isfinite(found.misfit):
             state.predictor.foresee(found.coefficients, self._rescaled_time, length)
         attempt.length *= kink * (1.0 + BEYOND_KINK) if attempt.is_cut else shorter
-
-    def _end_at_kink(self, attempt: StepAttempt, kink: float) -> None:
-        """End a step just beyond a kink: what the forces then do is as fast as they answer to themselves."""
-        self.rejected += 1
-        attempt.cut(attempt.length * kink * (1.0 + BEYOND_KINK))
-        relaxation = self._state.force_step.relaxation
-        attempt.longest_next = STIFF / relaxation if relaxation > 0.0 else np.inf
 
     def _place_of_limit(self, attempt: StepAttempt, found: Solution) -> float:
         """Where in a step the requested time lies."""

@@ -13,8 +13,8 @@ class ForcePredictor:
     """Polynomials of several degrees through the last step, by least squares, of which the best so far is continued.
 
     The interpolant itself continues badly: the small misfit that kinks leave between its nodes grows a hundredfold
-    outside. How well each degree would have predicted a step is seen when the step is done. In a stiff step the forces at
-    its start are off those at its nodes by what is left of the iteration before it, so each degree goes through the
+    outside. How well each degree would have predicted a step is seen when the step is done. In a stiff step the forces
+    at its start are off those at its nodes by what is left of the iteration before it, so each degree goes through the
     nodes alone as well.
 
     Parameters

@@ -383,9 +383,7 @@ def _raised(coefficients: FloatArray, base: FloatArray) -> FloatArray:
     return raised
 
 
-def _unsolved(
-    status: StepStatus, carried: CarriedNeurons, coefficients: FloatArray, *, stop: float = 1.0
-) -> Solution:
+def _unsolved(status: StepStatus, carried: CarriedNeurons, coefficients: FloatArray, *, stop: float = 1.0) -> Solution:
     """A step whose iteration is given up before its forces are known."""
     nothing = np.zeros(0)
     return Solution(

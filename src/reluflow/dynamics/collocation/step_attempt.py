@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reluflow.dynamics.collocation.tuning import BEYOND_KINK, STIFF
+
 
 @dataclass
 class StepAttempt:
@@ -25,3 +27,8 @@ class StepAttempt:
     def cut(self, length: float) -> None:
         """Try a shorter step, to end at some place."""
         self.length, self.is_cut = length, True
+
+    def end_at_kink(self, kink: float, relaxation: float) -> None:
+        """Try a step to just beyond a kink: beyond it forces change as fast as they answer to themselves."""
+        self.cut(self.length * kink * (1.0 + BEYOND_KINK))
+        self.longest_next = STIFF / relaxation if relaxation > 0.0 else np.inf
