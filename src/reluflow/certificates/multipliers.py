@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,13 +58,9 @@ def least_squares_multipliers(
     for column, (j, row) in enumerate(pressed):
         own.setdefault(int(j), []).append((len(kinks) + column, a[j] * row))
     spans = {j: _Span.of(columns) for j, columns in own.items()}
-    pulls = (a[:, None] * fixed * y)[:, :, None] * X  # (num_neurons, k, d)
-    tangent = pulls.transpose(1, 0, 2).copy()
-    for j, span in spans.items():
-        tangent[:, j] = span.off(pulls[j])
-    tangent = tangent.reshape(k, -1)
+    strengths = a[:, None] * fixed * y  # (num_neurons, k)
     outputs = activated[:, active] * y
-    gram = outputs.T @ outputs + tangent @ tangent.T
+    gram = gram_of_gradients(X, strengths, outputs, {j: span.basis for j, span in spans.items()})
     lengths = np.sqrt(np.diag(gram))
     if not k or np.min(lengths) == 0.0:
         nothing = np.zeros(k), np.zeros(len(kinks)), np.zeros(len(pressed))
@@ -74,11 +71,14 @@ def least_squares_multipliers(
     inverse = (vectors[:, strong] / values[strong]) @ vectors[:, strong].T / np.outer(lengths, lengths)
     found = np.zeros(k)
     for _ in range(_REFINEMENTS):
-        left = outputs.T @ (a - outputs @ found) + tangent @ (w - found @ pulls).ravel()
+        missed = w - (found * strengths) @ X
+        for j, span in spans.items():
+            missed[j] = span.off(missed[j])
+        left = outputs.T @ (a - outputs @ found) + np.sum(strengths * (missed @ X.T), axis=0)
         found = found + inverse @ left
     others = np.zeros(len(kinks) + len(pressed))
     for j, span in spans.items():
-        others[span.columns] = span.solve(w[j] - found @ pulls[j])
+        others[span.columns] = span.solve(w[j] - (found * strengths[j]) @ X)
     largest = float(np.max(np.abs(found))) or 1.0
     return LeastSquaresMultipliers(
         np.maximum(found, 0.0),
@@ -87,6 +87,32 @@ def least_squares_multipliers(
         is_unique,
         float(min(np.min(found), np.min(others[len(kinks) :], initial=0.0))) / largest,
     )
+
+
+def gram_of_gradients(
+    X: FloatArray, strengths: FloatArray, outputs: FloatArray, bases: Mapping[int, FloatArray]
+) -> FloatArray:
+    """Inner products of the gradients of k margins, shape (k, k), from few numbers per neuron.
+
+    Parameters
+    ----------
+    X
+        The samples of these margins, shape (k, d).
+    strengths, outputs
+        What a unit of each multiplier pulls a neuron along its sample, and its output weight, shapes (num_neurons, k).
+    bases
+        Of some neurons orthonormal rows, across which alone they can move.
+
+    Examples
+    --------
+    >>> gram_of_gradients(np.eye(2), np.ones((1, 2)), np.zeros((1, 2)), {0: np.array([[1.0, 0.0]])}).tolist()
+    [[0.0, 0.0], [0.0, 1.0]]
+    """
+    gram = outputs.T @ outputs + (strengths.T @ strengths) * (X @ X.T)
+    if bases:
+        along = np.vstack([(basis @ X.T) * strengths[j] for j, basis in bases.items()])
+        gram -= along.T @ along
+    return np.asarray(gram)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +133,9 @@ class _Span:
         is_independent = len(columns) <= vectors.shape[1] and bool(singular[-1] ** 2 > _INDEPENDENT)
         return cls([column for column, _ in columns], vectors, left[:, strong].T, is_independent)
 
-    def off(self, rows: FloatArray) -> FloatArray:
-        """Rows without what they have in the span."""
-        return rows - (rows @ self.basis.T) @ self.basis
+    def off(self, vector: FloatArray) -> FloatArray:
+        """A vector without what it has in the span."""
+        return vector - (self.basis @ vector) @ self.basis
 
     def solve(self, vector: FloatArray) -> FloatArray:
         """Strengths of the span's vectors whose sum is nearest to a vector."""

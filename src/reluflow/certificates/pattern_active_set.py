@@ -9,6 +9,8 @@ whatever then breaks an inequality changes its set, until nothing does.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,6 +25,7 @@ _ALL_AT_ONCE = 30  # rounds in which every set changes as it must; then one chan
 _NEWTON_STEPS = 30
 _LARGEST_TABLE = 2**23  # products of samples with samples, vector by vector, that are still worth it
 _HALVINGS = 6
+_ROUNDED = 1e-15  # times the root of their number: a residual of equations that is rounding
 _LARGEST_STEP = 1e6  # beyond this the matrix is as good as singular
 _NEARLY = 1e-9  # residual, whose terms are of size 1, of equations that are solved; rounding is well below
 _UNSOLVED = 12  # rounds without a solution after which the sets are given up
@@ -95,17 +98,26 @@ class _Held:
 
     Parameters
     ----------
-    free
-        What a unit of each active multiplier adds to its pull, without the samples it stands on, shape (A, d).
-    parts
-        The same, tangent to the boundaries it stands on.
+    active, slopes
+        The active samples, and what a unit of each multiplier adds to its pull along them, 0 for those it stands on.
     pressed
-        Those boundaries, among samples and walls.
+        The boundaries it stands on, among samples and walls.
+    basis
+        Orthonormal rows that these span.
+    table
+        Products of what is left of the active samples across them, with their slopes, shape (A, A).
     """
 
-    free: FloatArray
-    parts: FloatArray
+    active: IntArray
+    slopes: FloatArray
     pressed: IntArray
+    basis: FloatArray
+    table: FloatArray
+
+    def pull(self, weight: FloatArray, samples: FloatArray) -> FloatArray:
+        """The pull of multipliers of the active samples, tangent to the boundaries."""
+        free = (weight * self.slopes) @ samples
+        return np.asarray(free - (self.basis @ free) @ self.basis)
 
 
 class _ActiveSet:
@@ -123,29 +135,42 @@ class _ActiveSet:
         self.side = np.where(np.abs(cosines) <= _AT_BOUNDARY, _PRESSED, np.sign(cosines)).astype(np.int8)
         self.side[:, program.X.shape[0] :][self.side[:, program.X.shape[0] :] == _ON] = _PRESSED
         self.residual = np.inf
+        self.held: dict[int, _Held] = {}
 
-    def hold(self, g: int) -> _Held:
-        """A vector as the sets have it."""
+    def copy(self) -> _ActiveSet:
+        """Sets that change on their own."""
+        twin = copy(self)
+        twin.taking, twin.is_active, twin.side = self.taking.copy(), self.is_active.copy(), self.side.copy()
+        twin.weight, twin.rho, twin.held = self.weight.copy(), self.rho.copy(), dict(self.held)
+        return twin
+
+    def hold(self, g: int, active: IntArray, products: FloatArray) -> _Held:
+        """A vector as the sets have it, from the active samples and their products; as before where nothing changed."""
         program, n = self.program, len(self.program.X)
-        active = np.flatnonzero(self.is_active)
         on_active = np.where(self.side[g, active] == _ON, 1.0, program.leak)
         slopes = np.where(self.is_pushing[g, active], -on_active, program.slopes[g, active])
         slopes[self.is_pushing[g, active] & (self.side[g, active] == _PRESSED)] = 0.0
-        free = slopes[:, None] * program.X[active]
         counts = np.append(self.is_active, np.ones(len(self.barriers) - n, dtype=bool))
         pressed = np.flatnonzero(self.is_pushing[g] & counts & (self.side[g] == _PRESSED))
-        if not pressed.size:
-            return _Held(free, free, pressed)
-        basis = orthonormal_rows(self.barriers[pressed])
-        return _Held(free, free - (free @ basis.T) @ basis, pressed)
+        before = self.held.get(g)
+        basis = None
+        if before is not None and np.array_equal(before.pressed, pressed):
+            if np.array_equal(before.active, active) and np.array_equal(before.slopes, slopes):
+                return before
+            basis = before.basis
+        basis = orthonormal_rows(self.barriers[pressed]) if basis is None else basis
+        along = (basis @ program.X[active].T) * slopes
+        return _Held(active, slopes, pressed, basis, np.outer(slopes, slopes) * products - along.T @ along)
 
     def solve(self) -> FloatArray | None:
         """Vectors, shape (G, d), from `weight` and `rho`, which are set to the solution for the present sets."""
         taking, active = np.flatnonzero(self.taking), np.flatnonzero(self.is_active)
         if not 0 < taking.size * active.size**2 <= _LARGEST_TABLE:
             return None
-        self.held = {int(g): self.hold(int(g)) for g in taking}
-        table = np.array([one.parts @ one.parts.T for one in self.held.values()])  # (G', A, A)
+        samples = self.program.X[active]
+        products = samples @ samples.T
+        self.held = {int(g): self.hold(int(g), active, products) for g in taking}
+        table = np.array([one.table for one in self.held.values()])  # (G', A, A)
         found = _newton(table, self.weight[active], self.rho[taking])
         if found is None:
             return None
@@ -154,7 +179,7 @@ class _ActiveSet:
         self.weight[active], self.rho[taking] = weight, rho
         vectors = np.zeros((len(self.taking), self.program.X.shape[1]))
         for g, one in self.held.items():
-            vectors[g] = self.rho[g] * (weight @ one.parts)
+            vectors[g] = self.rho[g] * one.pull(weight, samples)
         return vectors
 
     def broken(self, vectors: FloatArray, *, lets_in: bool) -> list[_Change]:
@@ -186,8 +211,8 @@ class _ActiveSet:
         changes = []
         if one.pressed.size:
             rows = np.vstack([program.X, program.walls])[one.pressed]
-            pull = self.weight[self.is_active] @ one.free
-            strength = np.linalg.lstsq(rows.T, pull, rcond=1e-12)[0]
+            pull = (self.weight[self.is_active] * one.slopes) @ program.X[self.is_active]
+            strength = np.linalg.lstsq(one.basis @ rows.T, one.basis @ pull, rcond=1e-12)[0]
             most = np.append(weight, np.full(len(self.barriers) - n, np.inf))[one.pressed]
             least = np.where(one.pressed < n, program.leak * np.where(np.isinf(most), 0.0, most), 0.0)
             for k, below, above in zip(one.pressed, least - strength, strength - most, strict=True):
@@ -230,7 +255,7 @@ class _Change(NamedTuple):
 
 
 def solve_active_set(
-    program: PatternProgram, vectors: FloatArray, multipliers: FloatArray, *, negligible: float, lets_in: bool = True
+    program: PatternProgram, vectors: FloatArray, multipliers: FloatArray, *, negligible: float
 ) -> FloatArray | None:
     """The vectors of the best direction, shape (G, d), from a guess; None where they are not found.
 
@@ -244,15 +269,30 @@ def solve_active_set(
         A guess of the multipliers, up to a common factor, shape (n,).
     negligible
         Multipliers and lengths below this share of the largest are taken for zeros at first.
-    lets_in
-        Whether a vector that is taken for zero may come in; else the best direction of the others is found.
+    """
+    return next(solve_active_sets(program, vectors, multipliers, negligible=negligible))
+
+
+def solve_active_sets(
+    program: PatternProgram, vectors: FloatArray, multipliers: FloatArray, *, negligible: float
+) -> Iterator[FloatArray | None]:
+    """The best direction, and then the best in which vectors that are taken for zeros at first stay zero.
+
+    Both begin with the same sets, which are solved for once.
     """
     if not np.any(vectors) or not multipliers.max() > 0.0:
-        return None
+        yield from (None, None)
+        return
     sets = _ActiveSet(program, vectors, multipliers, negligible)
+    first = sets.solve()
+    for lets_in in (True, False):
+        yield _search(sets.copy(), first, lets_in=lets_in)
+
+
+def _search(sets: _ActiveSet, solved: FloatArray | None, *, lets_in: bool) -> FloatArray | None:
+    """Change sets, solved for as they are, until their solution breaks no inequality; None where that fails."""
     num_unsolved = 0
     for number in range(_MOST_ROUNDS):
-        solved = sets.solve()
         if solved is None:
             return None
         num_unsolved += sets.residual > _NEARLY
@@ -263,6 +303,7 @@ def solve_active_set(
             return solved if sets.residual <= _NEARLY else None
         for change in changes if number < _ALL_AT_ONCE else changes[:1]:
             sets.apply(change, solved)
+        solved = sets.solve()
     return None
 
 
@@ -280,6 +321,8 @@ def _newton(table: FloatArray, weight: FloatArray, rho: FloatArray) -> tuple[Flo
     answers, residual = _residual(table, weight, rho)
     for _ in range(_NEWTON_STEPS):
         size = float(np.linalg.norm(residual))
+        if size <= _ROUNDED * np.sqrt(len(residual)):
+            break
         step = _solved(np.block([[2.0 * answers, nothing], [np.tensordot(rho, table, 1), answers.T]]), -residual)
         for halving in range(_HALVINGS):
             moved = weight + 0.5**halving * step[: len(weight)], rho + 0.5**halving * step[len(weight) :]

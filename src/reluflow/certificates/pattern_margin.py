@@ -6,6 +6,7 @@ Once its patterns have settled that direction solves a small convex problem, so 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from reluflow.arrays import BoolArray, FloatArray, IndexArray
 from reluflow.certificates.backends.clarabel import RateColumn, smallest_rate
 from reluflow.certificates.hard_margin import require_labels
 from reluflow.certificates.kkt import kkt_certificate
-from reluflow.certificates.pattern_active_set import PatternProgram, solve_active_set
+from reluflow.certificates.pattern_active_set import PatternProgram, solve_active_set, solve_active_sets
 from reluflow.data.dataset import Dataset
 from reluflow.network.network import Network
 
@@ -50,21 +51,27 @@ def max_margin_in_patterns(network: Network, dataset: Dataset, *, walls: Dataset
 
 
 def max_margin_nearby(
-    network: Network, dataset: Dataset, multipliers: FloatArray, *, walls: Dataset | None = None, lets_in: bool = True
+    network: Network, dataset: Dataset, multipliers: FloatArray, *, walls: Dataset | None = None
 ) -> Network | None:
     """The same from a guess, without a cone program, which may take minutes; None where it leads nowhere.
 
     The guess are the network's own vectors and `multipliers`, such as the forces of a run up to a factor, shape (n,).
-    Unless it `lets_in` the light neurons these are zero: a direction that they may leave one day.
     """
+    return next(max_margins_nearby(network, dataset, multipliers, walls=walls))
+
+
+def max_margins_nearby(
+    network: Network, dataset: Dataset, multipliers: FloatArray, *, walls: Dataset | None = None
+) -> Iterator[Network | None]:
+    """That, and then the best where the light neurons are zero: a direction that these may leave one day."""
     require_labels(dataset)
     groups = _Groups.of(network, dataset)
     program = groups.program(network, dataset, walls)
     coordinates, basis = _in_span(dataset, walls)  # of few samples in many dimensions, where the vectors lie
     program = program._replace(X=coordinates, walls=program.walls @ basis.T)
     guess = groups.vectors(network) @ basis.T
-    vectors = solve_active_set(program, guess, multipliers, negligible=_FADING, lets_in=lets_in)
-    return None if vectors is None else groups.spread(vectors @ basis, network)
+    for vectors in solve_active_sets(program, guess, multipliers, negligible=_FADING):
+        yield None if vectors is None else groups.spread(vectors @ basis, network)
 
 
 def _by_cone_program(

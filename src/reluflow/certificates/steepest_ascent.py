@@ -13,6 +13,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.backends.active_set_kernel import nonnegative_least_squares
 from reluflow.certificates.kkt import normalized
+from reluflow.certificates.multipliers import gram_of_gradients
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.network.network import Network, row_norms
@@ -52,16 +53,10 @@ def steepest_multipliers(
     units = barriers / row_norms(barriers)[:, None]
     heights = w @ barriers.T
     is_standing = np.abs(w @ units.T) <= AT_BOUNDARY * row_norms(w)[:, None]
-    gram = np.zeros((chosen.size, chosen.size))
-    for j in range(len(a)):
-        tangent = samples
-        if np.any(is_standing[j]):
-            normals = orthonormal_rows(units[is_standing[j]])
-            tangent = samples - (samples @ normals.T) @ normals
-        height = heights[j, : chosen.size]
-        slopes = np.where(height > 0.0, 1.0, network.leak)
-        turning, growing = (labels * slopes * a[j])[:, None] * tangent, labels * slopes * height
-        gram += network.weight[j] * (turning @ turning.T + np.outer(growing, growing))
+    bases = {int(j): orthonormal_rows(units[is_standing[j]]) for j in np.flatnonzero(np.any(is_standing, axis=1))}
+    heights = heights[:, : chosen.size]
+    pulled = np.sqrt(network.weight)[:, None] * labels * np.where(heights > 0.0, 1.0, network.leak)
+    gram = gram_of_gradients(samples, pulled * a[:, None], pulled * heights, bases)
     sizes = np.sqrt(np.diag(gram))
     sizes[sizes == 0.0] = 1.0
     scaled = np.ascontiguousarray(gram / np.outer(sizes, sizes))

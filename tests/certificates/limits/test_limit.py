@@ -1,5 +1,6 @@
 """Limits of runs: directions solved for and certified, against the closed forms of the papers."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ from reluflow.certificates.limits.certified_limit import LimitIdentified, certif
 from reluflow.certificates.limits.directions import direction_distance
 from reluflow.certificates.limits.takeover import UNFADING, Prospects, Takeover
 from reluflow.certificates.one_class import one_class_vectors
-from reluflow.certificates.pattern_margin import max_margin_in_patterns, max_margin_nearby
+from reluflow.certificates.pattern_margin import max_margin_in_patterns, max_margin_nearby, max_margins_nearby
 from reluflow.data import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
@@ -203,11 +204,12 @@ def test_the_best_direction_is_found_from_few_samples(seed, monkeypatch):
     monkeypatch.setattr(search, "_FIRST_SAMPLES", 6)  # fewer than carry it, so that others must be taken in
     asked = []
 
-    def watched(last, kept, strengths, **options):
+    def watched(solve, last, kept, strengths, **options):
         asked.append(kept.n)
-        return max_margin_nearby(last, kept, strengths, **options)
+        return solve(last, kept, strengths, **options)
 
-    monkeypatch.setattr(search, "max_margin_nearby", watched)
+    for solve in (max_margin_nearby, max_margins_nearby):
+        monkeypatch.setattr(search, solve.__name__, partial(watched, solve))
     few = endings.nearest_direction(network, problem, is_hasty=True)
     assert asked[0] == 6
     assert 6 < asked[-1] < 100, "taken in, and never all of them"

@@ -13,7 +13,7 @@ from reluflow.certificates.kkt import kkt_certificate
 from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
 from reluflow.certificates.limits.nearest_direction import nearest_direction
 from reluflow.certificates.limits.takeover import NO_PULL, Prospects, Takeover, _keeps_best, prospects
-from reluflow.certificates.pattern_margin import max_margin_nearby
+from reluflow.certificates.pattern_margin import max_margins_nearby
 from reluflow.data import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
@@ -191,7 +191,7 @@ def test_who_takes_over_is_seen_without_the_samples_that_do_not_pull(seed, monke
     """Following 50 neurons past 12,665 images of which 92 pull took 78 s; under these alone it takes half a second."""
     problem = crowded(np.random.default_rng(seed))
     network, data = problem.network, problem.dataset
-    solved = max_margin_nearby(network, data, np.exp(-data.y * network.outputs(data.X)), lets_in=False)
+    _, solved = max_margins_nearby(network, data, np.exp(-data.y * network.outputs(data.X)))
     assert np.abs(solved.w[1:]).max() < 1e-6  # nobody was let in
     near = replace(nearest_direction(network, problem), solved=solved, kkt=kkt_certificate(solved, data))
     assert 0 < np.count_nonzero(near.kkt.multipliers) < 0.5 * data.n
@@ -203,12 +203,13 @@ def test_who_takes_over_is_seen_without_the_samples_that_do_not_pull(seed, monke
 def test_a_direction_of_the_heavy_neurons_alone_names_who_leaves_it(monkeypatch):
     """On 12,665 images no direction was found for seven bundles, two of them heavy, and the run had no end."""
     problem = lopsided(1e-6)
-    real = search_module.max_margin_nearby
+    real = search_module.max_margins_nearby
 
-    def only_heavy(*given, lets_in=True, **settings):
-        return None if lets_in else real(*given, lets_in=False, **settings)
+    def only_heavy(*given, **settings):
+        _, alone = real(*given, **settings)
+        return iter((None, alone))
 
-    monkeypatch.setattr(search_module, "max_margin_nearby", only_heavy)
+    monkeypatch.setattr(search_module, "max_margins_nearby", only_heavy)
     near = nearest_direction(problem.network, problem, is_hasty=True)
     assert near.kkt.residual < 1e-12
     assert near.kkt.margin == pytest.approx(0.5)

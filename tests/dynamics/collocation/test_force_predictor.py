@@ -38,3 +38,13 @@ def test_forces_that_were_foreseen_better_than_they_go_on_are_kept():
     five = np.full((len(RULE.nodes), 2), 5.0)
     predictor.learn(five[0], five, 1.0, 1.0, is_cut=False)
     np.testing.assert_allclose(predictor.guess(2.0, 1.0), 5.001, rtol=1e-12)
+
+
+def test_forces_at_the_start_of_a_stiff_step_do_not_spoil_the_guess():
+    """What an iteration leaves, 1e-6 here, was continued over the next step, where stiffness made 0.25 of it."""
+    predictor = ForcePredictor(RULE)
+    for time in (0.0, 1.0, 2.0):
+        moments = time + RULE.nodes
+        off = (time**2 + 1e-6) * np.ones(1)
+        predictor.learn(off, np.square(moments)[:, None], time, 1.0, is_cut=False)
+    np.testing.assert_allclose(predictor.guess(3.0, 1.0)[:, 0], np.square(3.0 + RULE.nodes), rtol=1e-12)

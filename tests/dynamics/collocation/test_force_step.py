@@ -42,11 +42,19 @@ def test_the_clock_sees_all_time_that_passes_on_a_bent_way():
         np.testing.assert_allclose(found, exact, rtol=1e-13, atol=1e-11)
 
 
-def test_a_weighted_rule_integrates_a_weight_and_its_modes_give_it_back():
-    weights = np.exp(RULE.nodes)
-    rule = RULE.weighted(weights)
-    moments = RULE.nodes**2
-    np.testing.assert_allclose(rule.integration @ moments, RULE.integration @ (weights * moments), rtol=1e-12)
+def test_a_force_is_answered_with_the_size_of_later():
+    """w' = a f x and h = a <w, x>, a = e^(0.75 t): late classifiers contracted by 0.25 without the size of later."""
+    sizes = np.exp(1.5 * RULE.nodes)
+    forces = 1.0 + RULE.nodes**2
+    places, weights = np.polynomial.legendre.leggauss(20)
+    for node, found in zip(RULE.nodes, RULE.grown(sizes).integration @ forces, strict=True):
+        moments = 0.5 * node * (1.0 + places)
+        moved = 0.5 * node * weights @ (np.exp(0.75 * moments) * (1.0 + moments**2))
+        assert found == pytest.approx(np.exp(0.75 * node) * moved, rel=5e-4)
+
+
+def test_the_modes_of_a_rule_that_grows_give_it_back():
+    rule = RULE.grown(np.exp(RULE.nodes))
     back = np.real(rule.from_modes * rule.eigenvalues @ rule.to_modes)
     np.testing.assert_allclose(back, rule.integration, atol=1e-13)
 
@@ -56,9 +64,9 @@ def test_newton_follows_a_kernel_that_grows_along_the_step():
     growth, stiffness = np.exp(1.5 * RULE.nodes), 1e4
     residual = np.ones((len(RULE.nodes), 1))
     rows, only, label = np.array([[stiffness]]), np.array([0]), np.ones(1)
-    exact = np.linalg.solve(np.eye(len(growth)) + RULE.integration * growth * stiffness, residual)
-    found = ForceNewton(RULE.weighted(growth), rows, only, None, label, 1.0).solve(residual)
-    np.testing.assert_allclose(found, exact, rtol=1e-9)
+    rule = RULE.grown(growth)
+    exact = np.linalg.solve(np.eye(len(growth)) + rule.integration * stiffness, residual)
+    np.testing.assert_allclose(ForceNewton(rule, rows, only, None, label, 1.0).solve(residual), exact, rtol=1e-9)
     without = ForceNewton(RULE, rows, only, None, label, 1.0).solve(residual)
     assert not np.allclose(without, exact, rtol=0.3)
 
@@ -163,6 +171,7 @@ def test_a_correction_that_makes_forces_none_is_not_followed(state, monkeypatch)
     """No neuron is carried through forces larger than a whole of which they are shares."""
     wild = SimpleNamespace(solve=lambda residual: 1e9 * residual)
     monkeypatch.setattr(state.force_step, "_prepare", lambda *_, **__: wild)
+    monkeypatch.setattr(state.force_step, "_hopeless_kink", lambda *_: np.inf)
     guess = np.tile(state.forces, (len(RULE.nodes), 1))
     found = state.force_step.solve(state.neurons, state.outputs, guess, state.step, 1e-9, clock_tolerance=1e-9)
     assert found.status is StepStatus.TOO_LONG
@@ -181,3 +190,19 @@ def test_a_weighted_kernel_of_some_samples_is_that_of_its_rows(num_samples):
     weights = rng.uniform(0.0, 2.0, num_samples)
     found = kernel.among(samples, weights, np.empty(2000))
     np.testing.assert_allclose(found, weights[:, None] * kernel.rows(samples)[:, samples] * weights, atol=1e-12)
+
+
+def test_a_step_past_a_kink_that_no_polynomial_follows_is_not_iterated_on(state):
+    """Late classifiers in 784 dimensions found each heavy crossing by six steps that failed after four iterations."""
+    step, at_rest = state.force_step, np.tile(state.forces, (len(RULE.nodes), 1))
+
+    def solved(length):
+        return step.solve(state.neurons, state.outputs, at_rest, length, 1e-9, clock_tolerance=1e-9)
+
+    past = solved(state.step)
+    assert past.status is StepStatus.KINKED
+    assert 0.0 < past.stop < 1.0
+    assert step.iterations == 0
+    up_to = solved(state.step * past.stop * (1.0 + 1e-9))
+    assert up_to.status is not StepStatus.KINKED
+    assert step.iterations > 0

@@ -12,7 +12,7 @@ from reluflow.certificates.direction import ignored_samples
 from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
 from reluflow.certificates.limits.directions import direction_distance, unit_norm
 from reluflow.certificates.limits.takeover import Prospects, prospects
-from reluflow.certificates.pattern_margin import max_margin_in_patterns, max_margin_nearby
+from reluflow.certificates.pattern_margin import max_margin_in_patterns, max_margin_nearby, max_margins_nearby
 from reluflow.certificates.steepest_ascent import steepest_multipliers
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.collocation.tuning import FADED_LEAD, RESCALED_MARGIN
@@ -85,11 +85,9 @@ def nearest_direction(network: Network, problem: TrainingProblem, *, is_hasty: b
     def solutions() -> Iterator[Network | None]:
         if is_hasty and kept.n > _MANY_SAMPLES:
             yield _on_few_samples(last, kept, outputs * kept.y, strengths, walls)
-        yield max_margin_nearby(last, kept, strengths, walls=walls)
-        if is_hasty:
-            yield max_margin_nearby(last, kept, strengths, walls=walls, lets_in=False)
-        else:
-            yield max_margin_in_patterns(last, kept, walls=walls)
+        nearby = max_margins_nearby(last, kept, strengths, walls=walls)
+        yield next(nearby)
+        yield next(nearby) if is_hasty else max_margin_in_patterns(last, kept, walls=walls)
 
     best = None
     for solved in solutions():

@@ -176,11 +176,12 @@ class CollocationRun(AbstractRun):
                 return
             found = self._solve(attempt)
             is_solved = found.status is StepStatus.SOLVED
-            contact = (
-                state.samples.first_contact(found.paths) if is_solved else np.inf
-            )  # else paths follow false forces
+            contact = state.samples.first_contact(found.paths) if is_solved else np.inf  # else forces are false
             if contact < np.inf:
                 self._come_to_contact(attempt, found, contact)
+            elif found.status is StepStatus.KINKED:
+                self.rejected += 1
+                attempt.end_at_kink(found.stop, state.force_step.relaxation)
             elif not is_solved or found.misfit > attempt.tolerance:
                 self._reject(attempt, found)
             elif (1.0 - found.stop) * attempt.length > AT_STEP_END * state.step:
@@ -262,7 +263,7 @@ class CollocationRun(AbstractRun):
         if np.isfinite(limit) and limit - self.time <= STEP_LANDED * limit:
             self.time, self.log_time = limit, float(np.log(limit))
         following = length * self._growth(found, attempt.tolerance)
-        state.step = max(following, state.step) if attempt.is_cut else following
+        state.step = min(max(following, state.step) if attempt.is_cut else following, attempt.longest_next)
 
     def _growth(self, found: Solution, tolerance: float) -> float:
         """How much longer than a step that was taken the next one may be."""

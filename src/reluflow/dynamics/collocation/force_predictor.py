@@ -13,7 +13,9 @@ class ForcePredictor:
     """Polynomials of several degrees through the last step, by least squares, of which the best so far is continued.
 
     The interpolant itself continues badly: the small misfit that kinks leave between its nodes grows a hundredfold
-    outside. How well each degree would have predicted a step is seen when the step is done.
+    outside. How well each degree would have predicted a step is seen when the step is done. In a stiff step the forces
+    at its start are off those at its nodes by what is left of the iteration before it, so each degree goes through the
+    nodes alone as well.
 
     Parameters
     ----------
@@ -23,10 +25,11 @@ class ForcePredictor:
 
     def __init__(self, rule: RadauRule) -> None:
         self._rule = rule
-        self._degree = len(rule.nodes) - 1
-        self._places = np.concatenate([[0.0], rule.nodes])
-        table = self._places[:, None] ** np.arange(len(self._places))
-        self._fits = [np.linalg.pinv(table[:, : degree + 1]) for degree in range(self._degree + 1)]
+        places, num_powers = np.concatenate([[0.0], rule.nodes]), len(rule.nodes)
+        table = places[:, None] ** np.arange(num_powers)
+        self._fits = [np.linalg.pinv(table[:, :degree]) for degree in range(1, num_powers + 1)]
+        self._fits += [np.insert(np.linalg.pinv(table[1:, :degree]), 0, 0.0, 1) for degree in range(1, num_powers + 1)]
+        self._best = num_powers - 1  # the number of the fit that predicted the last step best
         self.forget()
 
     def forget(self) -> None:
@@ -52,15 +55,15 @@ class ForcePredictor:
             return foreseen
         if self._values is None:
             return None
-        return self._continued(self._degree, time, length)
+        return self._continued(self._best, time, length)
 
     def learn(self, forces: FloatArray, at_nodes: FloatArray, time: float, length: float, *, is_cut: bool) -> None:
         """Take a step that was made: forces at its start and at its nodes."""
         if self._values is not None:
-            misses = [np.max(np.abs(self._continued(p, time, length) - at_nodes)) for p in range(len(self._fits))]
-            self._degree = int(np.argmin(misses))
+            misses = [np.max(np.abs(self._continued(fit, time, length) - at_nodes)) for fit in range(len(self._fits))]
+            self._best = int(np.argmin(misses))
             foreseen = self._as_foreseen(time, length)
-            if foreseen is not None and np.max(np.abs(foreseen - at_nodes)) > misses[self._degree]:
+            if foreseen is not None and np.max(np.abs(foreseen - at_nodes)) > misses[self._best]:
                 self._foreseen = None
         if self._values is None or not is_cut or length >= SHORT_STEP * self._length:
             self._values = np.vstack([forces, at_nodes])
@@ -75,7 +78,7 @@ class ForcePredictor:
             return None
         return self._rule.values(coefficients, (time - start + self._rule.nodes * length) / covered)
 
-    def _continued(self, degree: int, time: float, length: float) -> FloatArray:
+    def _continued(self, fit: int, time: float, length: float) -> FloatArray:
         assert self._values is not None
-        powers = self._fits[degree] @ self._values
+        powers = self._fits[fit] @ self._values
         return self._rule.values(powers, (time - self._start + self._rule.nodes * length) / self._length)

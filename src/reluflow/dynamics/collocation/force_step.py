@@ -22,12 +22,14 @@ from reluflow.dynamics.collocation.relative_forces import RelativeForces
 from reluflow.dynamics.collocation.sample_forces import SampleForces
 from reluflow.dynamics.collocation.tangent_kernel import TangentKernel
 from reluflow.dynamics.collocation.tuning import (
+    BEYOND_KINK,
     DAMPED_FROM,
     DOUBLE_PRECISION_STIFFNESS,
     EARLIEST_KINK,
     EVENT_CAPACITY,
     FEW_WEIGHTS,
     GIVE_UP_FROM,
+    HOPELESS_KINK,
     HOPELESS_MISFIT,
     KINK_MISFIT,
     MATRICES_UNTIL_MODES,
@@ -59,6 +61,7 @@ class StepStatus(Enum):
 
     SOLVED = auto()
     TOO_LONG = auto()  # the interpolant misses the forces, or the iteration does not contract
+    KINKED = auto()  # forces as they are guessed meet an event on the way that no polynomial can follow
 
 
 class Solution(NamedTuple):
@@ -74,7 +77,7 @@ class Solution(NamedTuple):
     outputs: FloatArray  # (P, n K) at the points, where they are known
     bias: FloatArray | None  # (K,) at the end
     misfit: float  # of the interpolant, relative to `size`
-    stop: float  # the first tau at which a path could not go on, else 1
+    stop: float  # the first tau at which a path could not go on, or the kink of a step that is kinked, else 1
     guess_gap: float  # how far the guess of the forces was from what it gave back, relative to `size`
 
 
@@ -149,10 +152,12 @@ class ForceStep:
             coefficients = RULE.to_powers @ changes
             carried.face(base * length, coefficients * length)
             carried.carry(stale.rows(changes))
+            if number == 0 and (kink := self._hopeless_kink(carried, now, length)) < 1.0:
+                return _unsolved(StepStatus.KINKED, carried, _raised(coefficients, base), stop=kink)
             while True:
                 self.iterations += 1
                 if carried.is_out_of_bounds:
-                    return _too_long(carried, _raised(coefficients, base))
+                    return _unsolved(StepStatus.TOO_LONG, carried, _raised(coefficients, base))
                 given_back = samples.relative(carried.outputs_at_nodes(), with_curvatures=False)
                 residual = (given_back.forces - base) - changes
                 size = samples.largest(given_back.forces) or float(np.finfo(np.float64).tiny)
@@ -161,7 +166,7 @@ class ForceStep:
                 if not is_close or carried.is_complete:
                     break
                 carried.carry(carried.waiting)
-            if gap <= GIVE_UP_FROM * self.tolerance:
+            if is_close or (gap <= GIVE_UP_FROM * self.tolerance and misfit > self.tolerance):
                 log_rates = np.append(now.log_rates, given_back.log_rates)
                 misfit = self._misfit(carried, given_back, length, base, coefficients, size, log_rates)
             stop = float(np.min(carried.paths.stops, initial=1.0))
@@ -204,17 +209,30 @@ class ForceStep:
 
     def first_heavy_kink(self, found: Solution, neurons: LoneNeurons) -> float:
         """Where the first event lies that bends the forces by more than the tolerance, else infinity."""
-        paths = found.paths
-        largest = float(np.max(self.samples.walls.length)) * float(np.max(found.curvatures, initial=0.0)) / found.size
+        answer = float(np.max(found.curvatures, initial=0.0)) / found.size
+        return self._first_kink(found.paths, neurons.mass[found.moving], answer, self.tolerance, EARLIEST_KINK)
+
+    def _hopeless_kink(self, carried: CarriedNeurons, now: RelativeForces, length: float) -> float:
+        """Where the first event lies that no step goes past, else infinity; a stiff step damps what an event bends."""
+        largest, answers = self.samples.largest(now.forces) or np.inf, max(1.0, self.relaxation * length)
+        answer = float(np.max(now.curvatures, initial=0.0)) / largest
+        allowed, margin = HOPELESS_KINK * (1.0 + answers / STIFF) * self.tolerance, EARLIEST_KINK / answers
+        return self._first_kink(carried.paths, carried.mass, answer, allowed, max(margin, 10.0 * BEYOND_KINK))
+
+    def _first_kink(self, paths: Paths, mass: FloatArray, answer: float, allowed: float, margin: float) -> float:
+        """Where the first event lies that bends the forces by more, off the ends of the step by a margin.
+
+        `answer` is that of the forces to the outputs, relative to the largest.
+        """
         which = np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]
-        bends = KINK_MISFIT * largest * neurons.mass[found.moving][:, None] * paths.event_kinks
-        heavy = (
-            which
-            & (bends > self.tolerance)
-            & (paths.event_taus > EARLIEST_KINK)
-            & (paths.event_taus < 1.0 - EARLIEST_KINK)
-        )
+        bends = KINK_MISFIT * float(np.max(self.samples.walls.length)) * answer * mass[:, None] * paths.event_kinks
+        heavy = which & (bends > allowed) & (paths.event_taus > margin) & (paths.event_taus < 1.0 - margin)
         return float(np.min(paths.event_taus[heavy], initial=np.inf))
+
+    @property
+    def relaxation(self) -> float:
+        """The rate at which the forces answer to themselves at most, as Newton's matrix has it."""
+        return 0.0 if self._newton is None else self._newton.stiffness / self._newton.length
 
     def _is_slow(self, gap: float, last: float, *, is_of_this_step: bool) -> bool:
         """Whether a new matrix would help an iteration that came from one gap to another."""
@@ -377,7 +395,7 @@ class ForceStep:
 def _rule_of(carried: CarriedNeurons) -> RadauRule:
     """The rule of a step along which kernels grow as neurons do."""
     sizes = carried.sizes()
-    return RULE.weighted(sizes[IS_NODE] / sizes[_MIDDLE]) if sizes[_MIDDLE] > 0.0 else RULE
+    return RULE.grown(sizes[IS_NODE] / sizes[_MIDDLE]) if sizes[_MIDDLE] > 0.0 else RULE
 
 
 def _raised(coefficients: FloatArray, base: FloatArray) -> FloatArray:
@@ -387,9 +405,9 @@ def _raised(coefficients: FloatArray, base: FloatArray) -> FloatArray:
     return raised
 
 
-def _too_long(carried: CarriedNeurons, coefficients: FloatArray) -> Solution:
-    """A step whose iteration has left all bounds."""
-    nothing, status = np.zeros(0), StepStatus.TOO_LONG
+def _unsolved(status: StepStatus, carried: CarriedNeurons, coefficients: FloatArray, *, stop: float = 1.0) -> Solution:
+    """A step whose iteration is given up before its forces are known."""
+    nothing = np.zeros(0)
     return Solution(
-        status, carried.moving, carried.paths, coefficients, nothing, nothing, 1.0, nothing, None, np.inf, 1.0, np.inf
+        status, carried.moving, carried.paths, coefficients, nothing, nothing, 1.0, nothing, None, np.inf, stop, np.inf
     )

@@ -56,14 +56,18 @@ class RadauRule:
         integration = integrals @ to_powers
         return cls(nodes, to_powers, integration, *_modes_of(integration))
 
-    def weighted(self, weights: FloatArray) -> RadauRule:
-        """The rule for the integral of a weight, given at the nodes, times a polynomial.
+    def grown(self, sizes: FloatArray) -> RadauRule:
+        """The rule for neurons that grow along the step, from what their kernel K is at the nodes, as shares.
+
+        A force at s moves a neuron in proportion to its size then, and the outputs answer with its size at tau: a unit
+        of force moves them by sqrt(K(tau) K(s)) ds.
 
         >>> rule = RadauRule.of_order(3)
-        >>> round(float(rule.weighted(2.0 * np.ones(3)).integration[-1].sum()), 12)
-        2.0
+        >>> round(float(rule.grown(4.0 * np.ones(3)).integration[-1].sum()), 12)
+        4.0
         """
-        integration = self.integration * weights
+        roots = np.sqrt(sizes)
+        integration = self.integration * np.outer(roots, roots)
         return RadauRule(self.nodes, self.to_powers, integration, *_modes_of(integration))
 
     def values(self, coefficients: FloatArray, taus: FloatArray) -> FloatArray:
