@@ -17,7 +17,7 @@ from reluflow import (
     balanced_initialization,
     train,
 )
-from reluflow.dynamics.collocation import device_products, force_step, sample_forces
+from reluflow.dynamics.collocation import device_products, newton_matrices, sample_forces
 from reluflow.dynamics.collocation.curvatures import curved, roots
 from reluflow.dynamics.collocation.largest_modes import largest_modes
 from reluflow.dynamics.collocation.outputs_kernel import OutputsKernel
@@ -163,8 +163,8 @@ def test_a_run_is_the_same_on_any_device(any_device, loss):
 @pytest.mark.parametrize("has_bias", [False, True])
 def test_a_run_of_classes_is_the_same_on_any_device(any_device, has_bias, monkeypatch):
     """Its largest modes are found on the device as well; on the processor by the same search."""
-    monkeypatch.setattr(force_step, "MODES_FROM_SAMPLES", 40)
-    monkeypatch.setattr(force_step, "FEW_WEIGHTS", 0)
+    monkeypatch.setattr(newton_matrices, "MODES_FROM_SAMPLES", 40)
+    monkeypatch.setattr(newton_matrices, "FEW_WEIGHTS", 0)
     asked = []
     search = device_products.DeviceProducts.largest_modes_of_outputs
     monkeypatch.setattr(

@@ -20,7 +20,7 @@ from reluflow import (
 )
 from reluflow.dynamics import CollocationFlow
 from reluflow.dynamics.checkpoint import Checkpoint
-from reluflow.dynamics.collocation import force_step
+from reluflow.dynamics.collocation import newton_matrices
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.flow_choice import choose_flow
 from reluflow.errors import InvalidInputError
@@ -277,16 +277,16 @@ def test_the_largest_modes_of_a_kernel_that_is_not_made_steer_as_well_as_all(los
     X, Y = rng.normal(size=(60, 4)), np.eye(8)[rng.integers(0, 8, 60)]
     problem = problem_of(X, Y, loss, *[0.4 * rng.normal(size=(60, k)) for k in (4, 8)], b=np.zeros(8))
     solver, asked = CollocationFlow(rtol=1e-7), []
-    search = force_step.ForceStep._largest_modes_of_outputs
+    search = newton_matrices.NewtonMatrices._largest_modes_of_outputs
     monkeypatch.setattr(
-        force_step.ForceStep,
+        newton_matrices.NewtonMatrices,
         "_largest_modes_of_outputs",
         lambda self, *given: (asked.append(1), search(self, *given))[1],
     )
     by_modes = train(problem, solver, until=0.3).network
     assert asked
     asked.clear()
-    monkeypatch.setattr(force_step, "MODES_FROM_SAMPLES", 10**9)
+    monkeypatch.setattr(newton_matrices, "MODES_FROM_SAMPLES", 10**9)
     whole = train(problem, solver, until=0.3).network
     assert not asked
     assert np.allclose(by_modes.w, whole.w, rtol=0.0, atol=1e-6)
