@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import reluflow
+from lab.driving import drag, until
 from lab.running import start_laboratory, stop
-from lab.test_page import drag, until
 
 OVERLAPS = """() => {
   const box = (one) => document.querySelector(one).getBoundingClientRect();

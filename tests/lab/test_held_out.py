@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import reluflow
-from lab.test_page import until
+from lab.driving import until
 
 NUMBERS = "v=1&name=own&X=1,1;0.4,1;-0.3,1;-1,1;0.1,1;0.7,1&y=1.1,0.2,0.5,0.8,-0.1,0.6&width=30&scale=1e-2"
 CLASSES = (
