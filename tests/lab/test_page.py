@@ -12,7 +12,6 @@ from reluflow.lab import adapter
 from reluflow.lab.scenes import scenes
 from reluflow.lab.state import read_state
 
-
 COUNT_SENDS = """() => {
   window.sends = 0;
   const send = WebSocket.prototype.send;

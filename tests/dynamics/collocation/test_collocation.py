@@ -147,7 +147,7 @@ def test_descent_tends_to_it():
     ours = train(problem, CollocationFlow(rtol=1e-8), until=AtTime(end))
     assert ours.crossings > 1000
     gaps = []
-    for lr in (4e-3, 2e-3, 1e-3):
+    for lr in (8e-3, 4e-3, 2e-3):
         descent = train(problem, GradientDescent(lr=lr, iterations=round(end / lr)), until=None)
         gaps.append(float(np.max(np.abs(descent.outputs[-1] - ours.outputs[-1]))))
     assert gaps[1] == pytest.approx(0.5 * gaps[0], rel=0.1)
