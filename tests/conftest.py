@@ -2,8 +2,14 @@
 
 import os
 import signal
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two workers of pytest on two cores, each with two threads, wait
+
+# the same small network is compiled for every seed of a figure, by both workers of pytest-xdist, and by the next call
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 import numpy as np
 import pytest
@@ -28,6 +34,14 @@ def no_terminal(monkeypatch):
 def rng():
     """One generator with a fixed seed."""
     return np.random.default_rng(20240117)
+
+
+@pytest.fixture
+def brief_descent(monkeypatch):
+    """A study compares its run with descent for a moment, not for seconds: for tests that look at something else."""
+    from reluflow.study import descent_rates
+
+    monkeypatch.setattr(descent_rates, "MOST_SECONDS", 0.2)
 
 
 # left out of `make test-fast`: whole commands, pictures, pages, processes, papers, documents

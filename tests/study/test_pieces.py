@@ -52,6 +52,7 @@ def no_more_work(self, timeout):
 
 @pytest.mark.parametrize("dataset", [load("three-points"), CLASSES], ids=["regression", "classification"])
 @pytest.mark.parametrize("max_seconds", [None, 300.0])
+@pytest.mark.usefixtures("brief_descent")
 def test_everything_is_taken_up_to_the_last_bit(tmp_path, monkeypatch, dataset, max_seconds):
     """Every kind of result a study has, with and without a clock."""
     settings = {**SMALL, "theorems": ASKED, "max_seconds": max_seconds}

@@ -14,6 +14,7 @@ from reluflow.cli.main import run as run_command
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
+from reluflow.study import descent_rates
 from reluflow.study.pictures import animate_study, draw_study
 from reluflow.study.report import write_report
 from reluflow.study.whole_study import study
@@ -25,7 +26,9 @@ from reluflow.viz.function_frames import function_frames
 def found():
     """Four samples of the plane; the last has the label of the other side."""
     data = Dataset([[1.0, 0.2], [0.4, 1.0], [-1.0, 0.3], [0.5, 0.1]], [1.0, 1.0, -1.0, -1.0], name="four")
-    return study(data, width=10, seeds=0, theorems=(theorem_named("boursier2024:thm2"),), max_steps=4000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(descent_rates, "MOST_SECONDS", 0.2)
+        return study(data, width=10, seeds=0, theorems=(theorem_named("boursier2024:thm2"),), max_steps=4000)
 
 
 def test_the_first_sentence_has_the_accuracy_and_who_is_wrong(found):
