@@ -44,6 +44,20 @@ def brief_descent(monkeypatch):
     monkeypatch.setattr(descent_rates, "MOST_SECONDS", 0.2)
 
 
+@pytest.fixture
+def one_process(monkeypatch):
+    """Commands compute in this process, which has loaded what others would load: for tests of what they say."""
+    monkeypatch.setattr("reluflow.workers.starting.available_cores", lambda: 1)
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """The report of a study has no pictures, which take longer to draw than a small study: for tests of its words."""
+    from reluflow.study import growing_report
+
+    monkeypatch.setattr(growing_report, "drawings_of", lambda found: ())
+
+
 # left out of `make test-fast`: whole commands, pictures, pages, processes, papers, documents
 THOROUGH = (
     "bench", "cli", "deep", "docs", "estimators", "lab", "papers", "learning_rates", "study", "sweep",

@@ -70,10 +70,9 @@ RUN = [line for line in LINES if line not in (*MINUTES, *SAME_RUN) and not any(w
 
 
 @pytest.mark.parametrize("line", RUN)
-@pytest.mark.usefixtures("brief_descent")
+@pytest.mark.usefixtures("brief_descent", "one_process")
 def test_commands_run(line, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("reluflow.workers.starting.available_cores", lambda: 1)  # several: see tests/study
     Path("network.csv").write_text("w1,w2,a\n0.1,0.8,0.8\n")
     Path("run.toml").write_text('data = "three-points"\nwidth = 20\n')
     Path("mine.csv").write_text("x1,x2,y\n1,0.2,1\n0.4,1,1\n-1,0.3,-1\n")

@@ -212,6 +212,7 @@ def test_a_study_survives_kills(tmp_path):
     assert as_json(found) == as_json(study(load("three-points"), theorems=(), **SMALL))
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_command_goes_on_and_says_so(tmp_path, capsys):
     def told():
         command = ["study", "three-points", "--out", str(tmp_path), "--json", "--width", "8", "--quick"]

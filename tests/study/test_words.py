@@ -117,6 +117,7 @@ def test_many_bundles_are_counted_and_not_listed(tmp_path):
     assert page.count("<td>bundle</td>") == count or page.count("bundle") >= count
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_numbers_in_sentences_are_rows_of_the_file(capsys, tmp_path):
     """The accuracy counted wrong samples from 0, the assumptions and the page that plays counted them from 1."""
     rows = np.array([[1.0, 0.2, 1], [0.9, -0.3, 1], [-1.0, 0.1, -1], [0.95, -0.05, -1], [-0.8, 0.3, -1]])

@@ -42,10 +42,12 @@ def smith(tmp_path):
     return install
 
 
-def run(*words, paths=(SOURCES.parent,)):
-    """A command with these folders first in the path."""
+def run(*words, before=(), paths=(SOURCES.parent,)):
+    """A command, after others in the same process, with these folders first in the path."""
     path = f"import sys; sys.path[:0] = {[str(path) for path in paths]!r}"
-    code = f"{path}\nfrom reluflow.cli.main import run; run({list(words)!r})"
+    code = f"{path}\nfrom reluflow.cli.main import run\n"
+    code += f"for words in {[list(command) for command in before]!r}:\n    try:\n        run(words)\n"
+    code += f"    except SystemExit as end:\n        assert end.code == 0\nrun({list(words)!r})"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
@@ -57,12 +59,12 @@ def test_the_example_of_a_paper_by_others_is_installed_and_there(tmp_path):
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(place), str(copy)]
     subprocess.run(install, check=True, timeout=300)
     paths = (place, SOURCES.parent)
-    assert "smith2025:thm1" in run("theorems", "smith2025", paths=paths).stdout
-    assert "smith-two-points" in run("datasets", paths=paths).stdout
-    checked = run("check", "smith2025:thm1", paths=paths)
-    assert "Verdict: holds" in checked.stdout, checked.stderr
-    drawn = run("reproduce", "smith2025/fig1", "--quick", "--json", "--out", str(tmp_path / "out"), paths=paths)
-    (figure,) = json.loads(drawn.stdout)["figures"]
+    listing = (("theorems", "smith2025"), ("datasets",), ("check", "smith2025:thm1"))
+    draw = ("reproduce", "smith2025/fig1", "--quick", "--json", "--out", str(tmp_path / "out"))
+    found = run(*draw, before=listing, paths=paths)
+    for words in ("smith2025:thm1", "smith-two-points", "Verdict: holds"):
+        assert words in found.stdout, found.stderr
+    (figure,) = json.loads(found.stdout[found.stdout.rindex("\n{") :])["figures"]
     assert [claim["holds"] for claim in figure["claims"]] == [True]
     assert Path(figure["files"][0]).is_file()
 
