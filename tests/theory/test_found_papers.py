@@ -159,9 +159,9 @@ def test_a_paper_brings_its_initialisations(smith):
     """They are found like its datasets: `class-pairs`, which one paper alone uses, lived outside its folder."""
     paths = (smith({"starts.py": STARTS}), SOURCES.parent)
     words = ("train", "smith-two-points", "--init", "smith-row", "--width", "2", "--scale", "0.5", "--json")
-    trained = run(*words, paths=paths)
-    assert trained.returncode == 0, trained.stderr
-    assert "smith-row" in run("train", "three-points", "--init", "smith-row ", paths=paths).stderr
+    refused = run("train", "three-points", "--init", "smith-row ", before=(words,), paths=paths)
+    assert '"outcome"' in refused.stdout, refused.stderr
+    assert "smith-row" in refused.stderr
     menu = "from reluflow.lab.adapter import schemes; print([s['name'] for s in schemes()])"
     path = f"import sys; sys.path[:0] = {[str(path) for path in paths]!r}\n"
     listed = subprocess.run([sys.executable, "-c", path + menu], capture_output=True, text=True, check=True).stdout
