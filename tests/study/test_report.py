@@ -19,7 +19,7 @@ from reluflow.lab.wire import unpack
 from reluflow.study import playing
 from reluflow.study.growing_report import GrowingReport
 from reluflow.study.page import Mark, Typeset, table
-from reluflow.study.pictures import draw_study
+from reluflow.study.pictures import draw_study, drawings_of
 from reluflow.study.report import write_report
 from reluflow.study.scale_advice import power_of_ten
 from reluflow.study.whole_study import study
@@ -126,7 +126,9 @@ def test_the_command_is_escaped(page):
 def test_a_name_cannot_break_the_page(tmp_path):
     data = Dataset([[1.0, 0.5], [0.2, 1.0]], [1.0, 0.5], name="</script><b>&", provenance="<!-- x")
     found = study(data, width=5, seeds=0, theorems=())
-    text = write_report(found, [], tmp_path / "r.html", command="x").read_text()
+    pictures = [drawings_of(found)[0].drawn_in(tmp_path)]
+    assert found.dataset.name in pictures[0].caption
+    text = write_report(found, pictures, tmp_path / "r.html", command="x").read_text()
     outline = Outline()
     outline.feed(text)
     assert outline.problems == []
