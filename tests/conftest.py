@@ -7,8 +7,11 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two workers of pytest on two cores, each with two threads, wait
 
-# the same small network is compiled for every seed of a figure, by both workers of pytest-xdist, and by the next call
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
+# the same small network is compiled for every seed of a figure, and again by the next call; a folder for each worker of
+# pytest-xdist, since JAX writes a program where another process may be reading it
+os.environ["JAX_COMPILATION_CACHE_DIR"] = str(
+    Path(__file__).parents[1] / ".pytest_cache" / "jax" / os.environ.get("PYTEST_XDIST_WORKER", "alone")
+)
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
