@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# with it set, every process would translate every file again, and both workers of pytest every test
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: study lab test test-fast test-all coverage lint format docs bench clean help
 
 study: $(VENV)/.ready-viz       ## set up and study the three-point dataset
@@ -45,7 +48,8 @@ clean:
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
 
-# uv when it is there, else venv + pip. A stamp per extra, so that a second call installs nothing.
+# uv when it is there, else venv + pip. A stamp per extra, so that a second call installs nothing. Without --no-compile pip
+# translates all packages, one file after the other (26 s of processor time); as with uv, what is imported is translated.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "reluflow needs Python 3.11 or newer, got $$($(PYTHON) --version 2>&1); try: make PYTHON=python3.12"; exit 2; }
@@ -55,5 +59,5 @@ $(BIN)/python:
 $(VENV)/.ready-%: pyproject.toml | $(BIN)/python
 	@echo "Installing reluflow[$*] into $(VENV) (once)"
 	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python -e '.[$*]'; \
-	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'; fi
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[$*]'; fi
 	@touch $@

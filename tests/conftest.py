@@ -1,9 +1,19 @@
 """Fixtures every test may use."""
 
+import gc
 import os
 import signal
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two workers of pytest on two cores, each with two threads, wait
+
+# the same small network is compiled for every seed of a figure, and again by the next call; a folder for each worker of
+# pytest-xdist, since JAX writes a program where another process may be reading it
+os.environ["JAX_COMPILATION_CACHE_DIR"] = str(
+    Path(__file__).parents[1] / ".pytest_cache" / "jax" / os.environ.get("PYTEST_XDIST_WORKER", "alone")
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 import numpy as np
 import pytest
@@ -30,6 +40,28 @@ def rng():
     return np.random.default_rng(20240117)
 
 
+@pytest.fixture
+def brief_descent(monkeypatch):
+    """A study compares its run with descent for a moment, not for seconds: for tests that look at something else."""
+    from reluflow.study import descent_rates
+
+    monkeypatch.setattr(descent_rates, "MOST_SECONDS", 0.2)
+
+
+@pytest.fixture
+def one_process(monkeypatch):
+    """Commands compute in this process, which has loaded what others would load: for tests of what they say."""
+    monkeypatch.setattr("reluflow.workers.starting.available_cores", lambda: 1)
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """The report of a study has no pictures, which take longer to draw than a small study: for tests of its words."""
+    from reluflow.study import growing_report
+
+    monkeypatch.setattr(growing_report, "drawings_of", lambda found: ())
+
+
 # left out of `make test-fast`: whole commands, pictures, pages, processes, papers, documents
 THOROUGH = (
     "bench", "cli", "deep", "docs", "estimators", "lab", "papers", "learning_rates", "study", "sweep",
@@ -45,6 +77,17 @@ def pytest_ignore_collect(collection_path, config):
     """Do not even import what `make test-fast` leaves out: collecting it took 7 of 17 seconds."""
     is_left_out = set(collection_path.parts) & set(THOROUGH) and "tests" in collection_path.parts
     return True if is_left_out and "not thorough" in config.option.markexpr else None
+
+
+def pytest_collection():
+    """Nothing that is collected is garbage; looking for some took a sixth of the time."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """Nor is it looked through again with every test."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):

@@ -223,8 +223,10 @@ STUDY_STAGES = [
     [*(pytest.param(*row, marks=pytest.mark.slow) for row in STUDY_STAGES[2:6]), *STUDY_STAGES[:2], *STUDY_STAGES[6:]],
     ids=lambda value: value if ":" in str(value) else "",
 )
-def test_a_study_keeps_its_run(command, monkeypatch, tmp_path, place, stage, status):
+def test_a_study_keeps_its_run(request, command, monkeypatch, tmp_path, place, stage, status):
     """Where the report itself cannot be written the finished parts stay in their folder, for the same command."""
+    if not stage.startswith(("Drawing", "Writing")):
+        request.getfixturevalue("no_pictures")
     make_fail(monkeypatch, place)
     animate = ["--animate"] if "animate" in place else []
     left, answer, said = command(

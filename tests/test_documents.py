@@ -70,6 +70,7 @@ RUN = [line for line in LINES if line not in (*MINUTES, *SAME_RUN) and not any(w
 
 
 @pytest.mark.parametrize("line", RUN)
+@pytest.mark.usefixtures("brief_descent", "one_process")
 def test_commands_run(line, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("network.csv").write_text("w1,w2,a\n0.1,0.8,0.8\n")

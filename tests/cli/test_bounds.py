@@ -61,6 +61,7 @@ def test_ctrl_c_in_check_leaves_a_verdict(reluflow, monkeypatch):
     assert "interrupted" in result.err
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_study_follows_a_network_from_a_file(reluflow, tmp_path):
     path = tmp_path / "net.csv"
     path.write_text("w1,w2,a\n0.1,0.8,0.8\n0.2,-0.4,0.3\n")

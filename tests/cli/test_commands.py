@@ -153,6 +153,7 @@ def test_json_is_one_object_even_with_notes(reluflow):
     assert isinstance(json.loads(result.out), dict)
 
 
+@pytest.mark.usefixtures("brief_descent", "one_process")
 def test_study_writes_a_self_contained_report(reluflow, tmp_path):
     result = reluflow("study", "three-points", "--seeds", 1, "--max-seconds", "inf", "--out", tmp_path, "--json")
     assert result.status == 0

@@ -17,7 +17,7 @@ import pytest
 from reluflow.cli.main import COMMANDS, run
 
 SECONDS_PER_CALL = 3.0
-CALLS, ALL_CALLS = 200, 2000
+CALLS, ALL_CALLS = 100, 2000
 
 COMMANDS_WITH_DATA = ("diagnose", "extremal", "align", "train", "margin", "certify", "check")
 NUMBERS = ["0", "1", "-1", "0.5", "1e-3", "1e-400", "1e400", "1e-2000060", "nan", "inf", "-inf", "1e308", "1e-308",

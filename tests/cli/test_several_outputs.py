@@ -155,6 +155,7 @@ def test_one_hot_columns_at_the_end_are_classes(reluflow, tmp_path):
     assert "classes" not in alone
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_study_takes_the_output_bias(reluflow, table, tmp_path):
     words = ("study", table, "--quick", "--width", 4, "--scale", "0.3", "--max-steps", 60, "--out", tmp_path / "out")
     found = reluflow(*words, "--output-bias", "train", "--json").json

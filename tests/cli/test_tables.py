@@ -225,6 +225,7 @@ def test_two_numbers_say_what_they_were_taken_for(reluflow, tmp_path):
     assert "taken as the classes -1 and 1; `--labels numbers` fits the numbers instead" in binary
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_study_begins_with_what_the_labels_were_taken_for(reluflow, tmp_path):
     path = table_with_labels(tmp_path / "digits.csv", [3, 8] * 3)
     words = ("study", path, "--quick", "--width", 4, "--max-steps", 20, "--out", tmp_path / "out")

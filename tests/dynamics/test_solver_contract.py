@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pickle
 import pkgutil
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -51,8 +52,15 @@ PROBLEMS["decaying"] = dataclasses.replace(PROBLEMS["balanced"], weight_decay=0.
 PROBLEMS["frozen"] = dataclasses.replace(PROBLEMS["unbalanced"], weight_decay=0.1, trains_output_layer=False)
 END = AtTime(12.0)
 
+
+@cache
+def plain_run(solver, name):
+    """The run of a problem without anything asked of it, once for all tests."""
+    return train(PROBLEMS[name], solver, until=END)
+
+
 every_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: type(solver).__name__)
-every_problem = pytest.mark.parametrize("task", PROBLEMS.values(), ids=PROBLEMS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
 
 
 def assert_same(one, two):
@@ -94,7 +102,8 @@ def test_a_solver_is_a_frozen_dataclass_that_names_its_law(solver):
 
 @every_solver
 @every_problem
-def test_snapshots_stand_at_exact_times_and_iterations(solver, task):
+def test_snapshots_stand_at_exact_times_and_iterations(solver, name):
+    task = PROBLEMS[name]
     times = [0.0, 0.1, 1.0 / 3.0, 7.777]
     run = train(task, solver, until=END, keep=Keep(times=times, iterations=[1, 5]))
     assert run.time == END.time
@@ -122,22 +131,24 @@ def test_advance_takes_a_step_and_no_more_than_it_may(solver):
 
 @every_solver
 @every_problem
-def test_reading_changes_no_later_number(solver, task):
-    plain = train(task, solver, until=END)
+def test_reading_changes_no_later_number(solver, name):
+    plain = plain_run(solver, name)
 
     def pry(run):
         run.network(), run.outputs(), run.gradient(), run.is_settled(), run.misalignment(), run.balancedness_drift()
 
-    watched = train(task, solver, until=END, progress=pry)
+    watched = train(PROBLEMS[name], solver, until=END, progress=pry)
     assert_same(watched, plain)
     for record, again in zip(watched.outputs, plain.outputs, strict=True):
         assert np.array_equal(record, again)
 
 
 @every_solver
-@every_problem
-@pytest.mark.parametrize("evenly", ["steps", "change"])
-def test_resumed_run_equals_the_uninterrupted_one(tmp_path, solver, task, evenly):
+@pytest.mark.parametrize(
+    ("name", "evenly"), [*((name, "change") for name in PROBLEMS), ("balanced", "steps"), ("decaying", "steps")]
+)
+def test_resumed_run_equals_the_uninterrupted_one(tmp_path, solver, name, evenly):
+    task = PROBLEMS[name]
     keep = Keep(times=[2.0], iterations=[7], thinned=20, evenly=evenly)
     whole = train(task, solver, until=END, keep=keep)
     checkpoint = Checkpoint(tmp_path / "run.checkpoint", seconds=0.02)  # some on the way, and one where it is ended
@@ -247,8 +258,8 @@ def test_numbers_that_are_not_finite_are_refused(monkeypatch, solver):
 
 @every_solver
 @every_problem
-def test_what_the_law_keeps_is_kept(solver, task):
-    run = train(task, solver, until=END)
+def test_what_the_law_keeps_is_kept(solver, name):
+    task, run = PROBLEMS[name], plain_run(solver, name)
     assert np.all(np.isfinite(run.outputs))
     assert np.all(np.diff(run.times) >= 0)
     assert run.losses[-1] < run.losses[0]

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import reluflow
-from lab.test_page import until
+from lab.driving import until
 
 NUMBERS = "v=1&name=own&X=1,1;0.4,1;-0.3,1;-1,1;0.1,1;0.7,1&y=1.1,0.2,0.5,0.8,-0.1,0.6&width=30&scale=1e-2"
 CLASSES = (
     "v=1&name=own&X=1,0.2;0.9,-0.4;-1,0.3;-0.7,0.8;0.2,0.9;-0.2,-1&y=1,1,1,-1,-1,-1&loss=logistic&width=20&scale=1e-2"
 )
-THREE = "v=1&name=own&X=1,0.2;0.9,-0.3;-1,0.3;-0.7,0.8;0,-1;0.2,-0.9&y=0,0,1,1,2,2&loss=softmax&scale=1e-2&width=20"
+THREE = "v=1&name=own&X=1,0.2;0.9,-0.3;-1,0.3;-0.7,0.8;0,-1;0.2,-0.9&y=0,0,1,1,2,2&loss=softmax&scale=1e-2&width=6"
 
 
 def loss_of(kind: str, h: np.ndarray, y: np.ndarray) -> float:
@@ -23,15 +23,17 @@ def loss_of(kind: str, h: np.ndarray, y: np.ndarray) -> float:
     return float(np.mean(np.log(np.exp(h).sum(axis=1)) - h[np.arange(len(h)), labels]))
 
 
-@pytest.mark.parametrize(("link", "kind"), [(NUMBERS, "square"), (CLASSES, "logistic"), (THREE, "softmax")])
-def test_the_loss_on_held_out_samples_is_that_of_the_network(open_page, link, kind):
+@pytest.mark.parametrize(
+    ("link", "kind", "place"), [(NUMBERS, "square", 0.4), (CLASSES, "logistic", 0.4), (THREE, "softmax", 0.1)]
+)
+def test_the_loss_on_held_out_samples_is_that_of_the_network(open_page, link, kind, place):
     page = open_page(link)
     page.click("#held-and-noise > summary")
     page.click("#hold-out")
     page.evaluate("reluflow.settled()")
     state = page.evaluate("reluflow.state()")
     assert (len(state["run"]["X"]), len(state["held"]["y"])) == (4, 2)
-    words = page.evaluate("reluflow.held(0.4)")
+    words = page.evaluate(f"reluflow.held({place})")
     assert f"held out {words['shown']}" in page.inner_text(".readout")
     experiment = reluflow.Experiment.from_link(page.evaluate("location.href"))
     X, y = np.array(state["held"]["X"]), np.array(state["held"]["y"])
@@ -40,6 +42,14 @@ def test_the_loss_on_held_out_samples_is_that_of_the_network(open_page, link, ki
     )
     outputs = np.asarray(flow.network.outputs(X))
     assert words["loss"] == pytest.approx(loss_of(kind, outputs, y), rel=2e-2)
+
+
+def test_what_is_held_out_is_in_the_link_and_is_given_back(open_page):
+    page = open_page(CLASSES)
+    page.click("#held-and-noise > summary")
+    page.click("#hold-out")
+    page.evaluate("reluflow.settled()")
+    state = page.evaluate("reluflow.state()")
     page.reload()
     page.wait_for_selector("#data")
     page.evaluate("reluflow.settled()")

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from lab.test_page import drag, until
+from lab.driving import drag, until
 
 CUT_LABELS = """() => [...document.querySelectorAll("select")].filter((one) => one.offsetParent).flatMap((one) => {
   const style = getComputedStyle(one), context = document.createElement("canvas").getContext("2d"), ARROW = 20;

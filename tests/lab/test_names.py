@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from lab.test_page import drag, until
+from lab.driving import drag, until
 
 LINE = "v=1&name=own&X=1,1;0.4,1;-0.3,1;-1,1&y=1.1,0.2,0.5,0.8&width=4&scale=1e-2&held.X=0.7,1&held.y=0.6"
 PLANE = (

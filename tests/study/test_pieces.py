@@ -52,6 +52,7 @@ def no_more_work(self, timeout):
 
 @pytest.mark.parametrize("dataset", [load("three-points"), CLASSES], ids=["regression", "classification"])
 @pytest.mark.parametrize("max_seconds", [None, 300.0])
+@pytest.mark.usefixtures("brief_descent")
 def test_everything_is_taken_up_to_the_last_bit(tmp_path, monkeypatch, dataset, max_seconds):
     """Every kind of result a study has, with and without a clock."""
     settings = {**SMALL, "theorems": ASKED, "max_seconds": max_seconds}
@@ -211,6 +212,7 @@ def test_a_study_survives_kills(tmp_path):
     assert as_json(found) == as_json(study(load("three-points"), theorems=(), **SMALL))
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_command_goes_on_and_says_so(tmp_path, capsys):
     def told():
         command = ["study", "three-points", "--out", str(tmp_path), "--json", "--width", "8", "--quick"]

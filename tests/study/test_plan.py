@@ -51,6 +51,7 @@ def test_the_first_run_is_not_run_twice():
     assert any("of 4" in stage for stage in stages)
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_report_is_there_early_and_fills_up(tmp_path):
     report = GrowingReport(tmp_path, command="reluflow study")
     seen = []

@@ -19,7 +19,7 @@ from reluflow.lab.wire import unpack
 from reluflow.study import playing
 from reluflow.study.growing_report import GrowingReport
 from reluflow.study.page import Mark, Typeset, table
-from reluflow.study.pictures import draw_study
+from reluflow.study.pictures import draw_study, drawings_of
 from reluflow.study.report import write_report
 from reluflow.study.scale_advice import power_of_ten
 from reluflow.study.whole_study import study
@@ -126,7 +126,9 @@ def test_the_command_is_escaped(page):
 def test_a_name_cannot_break_the_page(tmp_path):
     data = Dataset([[1.0, 0.5], [0.2, 1.0]], [1.0, 0.5], name="</script><b>&", provenance="<!-- x")
     found = study(data, width=5, seeds=0, theorems=())
-    text = write_report(found, draw_study(found, tmp_path), tmp_path / "r.html", command="x").read_text()
+    pictures = [drawings_of(found)[0].drawn_in(tmp_path)]
+    assert found.dataset.name in pictures[0].caption
+    text = write_report(found, pictures, tmp_path / "r.html", command="x").read_text()
     outline = Outline()
     outline.feed(text)
     assert outline.problems == []
@@ -174,6 +176,7 @@ def test_the_page_keeps_directions_at_any_scale():
     assert states["log_w"][0].max() < -900
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_page_beside_the_report_is_the_one_inside_and_is_linked(page, tmp_path):
     report = GrowingReport(tmp_path, command="reluflow study three-points")
     report.update(page[0])
@@ -183,6 +186,7 @@ def test_a_page_beside_the_report_is_the_one_inside_and_is_linked(page, tmp_path
     assert outline.frames[0]["srcdoc"] == report.page.read_text()
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_report_that_grows_names_the_page_and_does_not_start_it_anew(page, tmp_path):
     """It is read again every three seconds."""
     report = GrowingReport(tmp_path, command="reluflow study three-points")

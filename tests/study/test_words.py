@@ -14,6 +14,7 @@ from reluflow.cli.main import run as run_command
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
+from reluflow.study import descent_rates
 from reluflow.study.pictures import animate_study, draw_study
 from reluflow.study.report import write_report
 from reluflow.study.whole_study import study
@@ -25,7 +26,9 @@ from reluflow.viz.function_frames import function_frames
 def found():
     """Four samples of the plane; the last has the label of the other side."""
     data = Dataset([[1.0, 0.2], [0.4, 1.0], [-1.0, 0.3], [0.5, 0.1]], [1.0, 1.0, -1.0, -1.0], name="four")
-    return study(data, width=10, seeds=0, theorems=(theorem_named("boursier2024:thm2"),), max_steps=4000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(descent_rates, "MOST_SECONDS", 0.2)
+        return study(data, width=10, seeds=0, theorems=(theorem_named("boursier2024:thm2"),), max_steps=4000)
 
 
 def test_the_first_sentence_has_the_accuracy_and_who_is_wrong(found):
@@ -114,6 +117,7 @@ def test_many_bundles_are_counted_and_not_listed(tmp_path):
     assert page.count("<td>bundle</td>") == count or page.count("bundle") >= count
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_numbers_in_sentences_are_rows_of_the_file(capsys, tmp_path):
     """The accuracy counted wrong samples from 0, the assumptions and the page that plays counted them from 1."""
     rows = np.array([[1.0, 0.2, 1], [0.9, -0.3, 1], [-1.0, 0.1, -1], [0.95, -0.05, -1], [-0.8, 0.3, -1]])

@@ -181,6 +181,7 @@ def test_unfinished_files_of_a_dead_writer_are_left_alone(tmp_path):
     assert sum(len(segment.lines) for segment in SegmentReader(tmp_path).new()) == 6
 
 
+@pytest.mark.slow  # `test_two_containers_with_one_shared_folder_share_the_work` is the same with less in common
 def test_two_sweeps_over_one_folder_share_the_work(tmp_path):
     words = ["sweep", "three-points", "--over", "seed=0..19", "--over", "scale=1e-1,1e-2", "--width", "8", "--json"]
     words += ["--measure", "loss", "--out", tmp_path, "--executor"]

@@ -42,10 +42,12 @@ def smith(tmp_path):
     return install
 
 
-def run(*words, paths=(SOURCES.parent,)):
-    """A command with these folders first in the path."""
+def run(*words, before=(), paths=(SOURCES.parent,)):
+    """A command, after others in the same process, with these folders first in the path."""
     path = f"import sys; sys.path[:0] = {[str(path) for path in paths]!r}"
-    code = f"{path}\nfrom reluflow.cli.main import run; run({list(words)!r})"
+    code = f"{path}\nfrom reluflow.cli.main import run\n"
+    code += f"for words in {[list(command) for command in before]!r}:\n    try:\n        run(words)\n"
+    code += f"    except SystemExit as end:\n        assert end.code == 0\nrun({list(words)!r})"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
@@ -57,12 +59,12 @@ def test_the_example_of_a_paper_by_others_is_installed_and_there(tmp_path):
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(place), str(copy)]
     subprocess.run(install, check=True, timeout=300)
     paths = (place, SOURCES.parent)
-    assert "smith2025:thm1" in run("theorems", "smith2025", paths=paths).stdout
-    assert "smith-two-points" in run("datasets", paths=paths).stdout
-    checked = run("check", "smith2025:thm1", paths=paths)
-    assert "Verdict: holds" in checked.stdout, checked.stderr
-    drawn = run("reproduce", "smith2025/fig1", "--quick", "--json", "--out", str(tmp_path / "out"), paths=paths)
-    (figure,) = json.loads(drawn.stdout)["figures"]
+    listing = (("theorems", "smith2025"), ("datasets",), ("check", "smith2025:thm1"))
+    draw = ("reproduce", "smith2025/fig1", "--quick", "--json", "--out", str(tmp_path / "out"))
+    found = run(*draw, before=listing, paths=paths)
+    for words in ("smith2025:thm1", "smith-two-points", "Verdict: holds"):
+        assert words in found.stdout, found.stderr
+    (figure,) = json.loads(found.stdout[found.stdout.rindex("\n{") :])["figures"]
     assert [claim["holds"] for claim in figure["claims"]] == [True]
     assert Path(figure["files"][0]).is_file()
 
@@ -157,9 +159,9 @@ def test_a_paper_brings_its_initialisations(smith):
     """They are found like its datasets: `class-pairs`, which one paper alone uses, lived outside its folder."""
     paths = (smith({"starts.py": STARTS}), SOURCES.parent)
     words = ("train", "smith-two-points", "--init", "smith-row", "--width", "2", "--scale", "0.5", "--json")
-    trained = run(*words, paths=paths)
-    assert trained.returncode == 0, trained.stderr
-    assert "smith-row" in run("train", "three-points", "--init", "smith-row ", paths=paths).stderr
+    refused = run("train", "three-points", "--init", "smith-row ", before=(words,), paths=paths)
+    assert '"outcome"' in refused.stdout, refused.stderr
+    assert "smith-row" in refused.stderr
     menu = "from reluflow.lab.adapter import schemes; print([s['name'] for s in schemes()])"
     path = f"import sys; sys.path[:0] = {[str(path) for path in paths]!r}\n"
     listed = subprocess.run([sys.executable, "-c", path + menu], capture_output=True, text=True, check=True).stdout

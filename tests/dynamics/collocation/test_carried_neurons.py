@@ -41,10 +41,10 @@ def test_room_for_events_changes_no_bit_and_makes_nothing_be_solved_again(monkey
         return solve(self, *given, **others)
 
     monkeypatch.setattr(force_step.ForceStep, "solve", counted)
-    roomy = train(problem, CollocationFlow(rtol=1e-6), until=AtTime(3.0))
+    roomy = train(problem, CollocationFlow(rtol=1e-6), until=AtTime(1.2))
     solved, _ = len(counts), counts.clear()
     monkeypatch.setattr(force_step, "EVENT_CAPACITY", 1)
-    tight = train(problem, CollocationFlow(rtol=1e-6), until=AtTime(3.0))
+    tight = train(problem, CollocationFlow(rtol=1e-6), until=AtTime(1.2))
     assert roomy.crossings == tight.crossings > 100
     assert np.array_equal(roomy.end.network.w, tight.end.network.w)
     assert len(counts) == solved
@@ -52,13 +52,13 @@ def test_room_for_events_changes_no_bit_and_makes_nothing_be_solved_again(monkey
 
 def test_threads_change_no_bit(monkeypatch):
     problem = wide_problem(SquareLoss())
-    alone = train(problem, CollocationFlow(rtol=1e-6), until=AtTime(3.0))
+    alone = train(problem, CollocationFlow(rtol=1e-6), until=AtTime(1.0))
     parts = []
     in_parts = threads.in_parts
     monkeypatch.setattr(threads.numba, "get_num_threads", lambda: 3)
     monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1e-9)
     monkeypatch.setattr(threads, "in_parts", lambda work, rows: (parts.append(len(rows)), in_parts(work, rows))[1])
-    shared = train(problem, CollocationFlow(rtol=1e-6), until=AtTime(3.0))
+    shared = train(problem, CollocationFlow(rtol=1e-6), until=AtTime(1.0))
     assert max(parts) == 3
     assert np.array_equal(alone.end.network.w, shared.end.network.w)
 

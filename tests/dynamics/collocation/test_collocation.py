@@ -114,7 +114,7 @@ def test_what_magnifies_errors_is_right_at_a_tighter_tolerance(seed):
     assert same_events(exact, ours, rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", DENSE)
+@pytest.mark.parametrize("name", [pytest.param(DENSE[0], marks=pytest.mark.slow), *DENSE[1:]])
 def test_stored_cases_of_real_size(name):
     """Made by an independent collocation solver at tolerance 1e-6; `error` is its own estimate."""
     with np.load(FIXTURES / "dense_cases.npz") as stored:
@@ -147,7 +147,7 @@ def test_descent_tends_to_it():
     ours = train(problem, CollocationFlow(rtol=1e-8), until=AtTime(end))
     assert ours.crossings > 1000
     gaps = []
-    for lr in (4e-3, 2e-3, 1e-3):
+    for lr in (8e-3, 4e-3, 2e-3):
         descent = train(problem, GradientDescent(lr=lr, iterations=round(end / lr)), until=None)
         gaps.append(float(np.max(np.abs(descent.outputs[-1] - ours.outputs[-1]))))
     assert gaps[1] == pytest.approx(0.5 * gaps[0], rel=0.1)
@@ -169,11 +169,11 @@ def test_any_scale_ends_where_the_event_driven_flow_ends(scale):
 
 
 def test_a_classifier_comes_to_its_direction_in_a_few_hundred_steps():
-    """Measured: 286 steps to ln t = 141. A problem of this size once took the event-driven flow 93,580 steps."""
+    """With 50 neurons 286 steps to ln t = 141. A problem of this size once took the event-driven flow 93,580 steps."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((20, 5))
     data = Dataset(X, np.sign(X @ rng.standard_normal(5)))
-    problem = TrainingProblem(data, LogisticLoss(), balanced_initialization(data, width=50, scale=1e-3, rng=rng))
+    problem = TrainingProblem(data, LogisticLoss(), balanced_initialization(data, width=20, scale=1e-3, rng=rng))
     ours = train(problem, CollocationFlow(max_steps=600), until=FirstOf((LimitIdentified(), Stationary())))
     assert ours.outcome is Outcome.DIRECTION_CONVERGED
     assert ours.log_time > 100.0

@@ -152,7 +152,7 @@ def test_a_sliding_neuron_is_pulled_along_its_wall(any_device):
 def test_a_run_is_the_same_on_any_device(any_device, loss):
     """The outputs differ by what the two roundings make of one tolerance; events come in the same order."""
     problem = some_problem(loss)
-    runs = [train(problem, CollocationFlow(1e-7, device=device), until=AtTime(3.0)) for device in ("cpu", "gpu")]
+    runs = [train(problem, CollocationFlow(1e-7, device=device), until=AtTime(1.5)) for device in ("cpu", "gpu")]
     host, device = runs
     assert np.max(np.abs(host.end.outputs - device.end.outputs)) <= 1e-7 * np.max(np.abs(host.end.outputs))
     named = [[(event.neuron, event.sample, event.kind) for event in run.events] for run in runs]

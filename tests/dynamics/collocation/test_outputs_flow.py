@@ -216,10 +216,10 @@ def test_descent_tends_to_the_flow():
     assert 1.7 < errors[1] / errors[2] < 2.3
 
 
-@pytest.mark.parametrize("loss", ["square", "softmax"])
-def test_from_a_scale_below_all_doubles(loss):
+@pytest.mark.parametrize(("loss", "seed"), [("square", 6), ("softmax", 11)])  # of twelve draws those with few steps
+def test_from_a_scale_below_all_doubles(loss, seed):
     """The same shape from 1e-100 and from 1e-400: what grows is the same, later by the ratio of the scales."""
-    problem, _ = at_random(4, loss=loss, num_outputs=3, bias="none")
+    problem, _ = at_random(seed, loss=loss, num_outputs=3, bias="none")
     ends = []
     for log_scale in (-100.0 * np.log(10.0), -400.0 * np.log(10.0)):
         start = problem.network.replace(log_scale=log_scale)

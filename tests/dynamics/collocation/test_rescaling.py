@@ -1,6 +1,7 @@
 """Classifiers whose growth is taken out of their neurons: the same direction, the same forces, at any size."""
 
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -50,15 +51,19 @@ def distance_from(path: np.ndarray, point: np.ndarray) -> float:
     return float(np.min(np.linalg.norm(starts + np.clip(shares, 0.0, 1.0)[:, None] * ways - point, axis=1)))
 
 
+@cache
+def directions_of(seed: int, rescaled_margin: float, log_norm: float) -> np.ndarray:
+    """`directions` where growth is taken out from these margins on: one run serves several tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(collocation_state, "RESCALED_MARGIN", rescaled_margin)
+        return directions(separable(seed), log_norm)
+
+
 @pytest.mark.parametrize("seed", [*(pytest.param(k, marks=pytest.mark.slow) for k in (0, 1)), 3])
 @pytest.mark.parametrize(("far", "allowed"), [(1e3, 1e-3), (RESCALED_MARGIN, 2e-5)])
-def test_the_direction_takes_the_way_it_takes_at_its_true_size(seed, far, allowed, monkeypatch):
+def test_the_direction_takes_the_way_it_takes_at_its_true_size(seed, far, allowed):
     """Measured on six draws, outputs to 1e8: growth taken out from margins of 1e3 on costs 3e-4, from 1e4 on 8e-6."""
-    problem = separable(seed)
-    monkeypatch.setattr(collocation_state, "RESCALED_MARGIN", np.inf)
-    at_its_size = directions(problem, 9.0)
-    monkeypatch.setattr(collocation_state, "RESCALED_MARGIN", far)
-    without_growth = directions(problem, 9.3)
+    at_its_size, without_growth = directions_of(seed, np.inf, 9.0), directions_of(seed, far, 9.3)
     last = at_its_size[len(at_its_size) // 2 :]
     assert np.linalg.norm(last[-1] - last[0]) > 30.0 * allowed, "it still turns, so that there is a way to compare"
     assert max(distance_from(without_growth, direction) for direction in last) <= allowed
@@ -66,13 +71,10 @@ def test_the_direction_takes_the_way_it_takes_at_its_true_size(seed, far, allowe
 
 def test_margin_offsets_left_out_take_another_way(monkeypatch):
     """The forgery: without them every shrinking lets forces jump, and steps are spent on their return."""
-    problem = separable(0)
-    run = CollocationFlow(rtol=1e-8).start(problem)
-    while log_norm_of(run) <= 9.0:
-        run.advance(np.inf, 1)
+    steps = len(directions_of(3, RESCALED_MARGIN, 9.3))
     monkeypatch.setattr(collocation_state, "margin_offsets_after", lambda margins, *_: np.zeros_like(margins))
-    forged = CollocationFlow(rtol=1e-8).start(problem)
-    for _ in range(run.steps + run.steps // 2):
+    forged = CollocationFlow(rtol=1e-8).start(separable(3))
+    for _ in range(steps):
         forged.advance(np.inf, 1)
     assert log_norm_of(forged) < 8.0
 
@@ -95,10 +97,25 @@ def test_what_is_read_off_a_run_is_of_its_true_size(leak, loss):
     assert run.log_sizes() is None or np.max(run.log_sizes()) < np.inf
 
 
-def test_taking_growth_out_keeps_every_force_that_is_felt():
-    run = CollocationFlow(rtol=1e-8).start(separable(1))
-    while run._state.log_rescaling < 5.0:
-        run.advance(np.inf, 1)
+@pytest.fixture(scope="module")
+def rescaled():
+    """One run, pickled just beyond a rescaling by 5 (in logarithms), twenty steps later, and just beyond one by 20."""
+    run, kept = CollocationFlow(rtol=1e-8).start(separable(1)), []
+
+    def follow(log_rescaling, steps):
+        until = run.steps + steps
+        while run._state.log_rescaling < log_rescaling or run.steps < until:
+            run.advance(np.inf, 1)
+        kept.append(pickle.dumps(run))
+
+    follow(5.0, 0)
+    follow(0.0, 20)
+    follow(20.0, 0)
+    return kept
+
+
+def test_taking_growth_out_keeps_every_force_that_is_felt(rescaled):
+    run = pickle.loads(rescaled[0])
     state = run._state
     run.advance(np.inf, 1)
     before, smallest = state.forces.copy(), float(np.min(state.outputs * state.samples.labels))
@@ -122,12 +139,9 @@ def test_negligible_samples_keep_their_outputs(monkeypatch):
     np.testing.assert_allclose(run.outputs(), run.network().outputs(problem.dataset.X), rtol=1e-10)
 
 
-def test_its_forces_are_those_of_the_steepest_ascent():
+def test_its_forces_are_those_of_the_steepest_ascent(rescaled):
     """Another way to know the forces at infinity: multipliers by least squares, from the network alone."""
-    problem = separable(1)
-    run = CollocationFlow(rtol=1e-8).start(problem)
-    while run._state.log_rescaling < 20.0:
-        run.advance(np.inf, 1)
+    problem, run = separable(1), pickle.loads(rescaled[2])
     assert run._state.samples.counted is None
     shares = np.abs(run._state.forces)
     found = steepest_multipliers(run.network(), problem.dataset, close=2.0 * FADED_LEAD / RESCALED_MARGIN)
@@ -136,17 +150,14 @@ def test_its_forces_are_those_of_the_steepest_ascent():
     np.testing.assert_allclose(np.abs(near.forces), found, atol=1e-12)
 
 
-def test_a_run_goes_on_bit_by_bit():
-    run = CollocationFlow().start(separable(0))
-    while run._state.log_rescaling < 3.0:
-        run.advance(np.inf, 1)
-    other = pickle.loads(pickle.dumps(run))
+def test_a_run_goes_on_bit_by_bit(rescaled):
+    taken_up, uninterrupted = pickle.loads(rescaled[0]), pickle.loads(rescaled[1])
+    assert not np.array_equal(taken_up.outputs(), uninterrupted.outputs())
     for _ in range(20):
-        run.advance(np.inf, 1)
-        other.advance(np.inf, 1)
-    assert np.array_equal(run.outputs(), other.outputs())
-    assert np.array_equal(run.network().w, other.network().w)
-    assert run.log_time == other.log_time
+        taken_up.advance(np.inf, 1)
+    assert np.array_equal(taken_up.outputs(), uninterrupted.outputs())
+    assert np.array_equal(taken_up.network().w, uninterrupted.network().w)
+    assert taken_up.log_time == uninterrupted.log_time
 
 
 def test_no_growth_is_taken_out_on_the_way_to_a_time():

@@ -9,7 +9,8 @@ from reluflow.papers.lee2022.figures.figure_4 import FIGURE, DeepRuns, RunSettin
 from reluflow.papers.store import ResultStore
 from reluflow.papers.workbench import Workbench
 
-SETTINGS = FIGURE.quick
+# half the samples and steps of the quick size; the claims and the printed rate's overshoot come out the same
+SETTINGS = replace(FIGURE.quick, n=300, rates=(4e-2, 1e-4, 1e-5), steps=(600, 150, 200))
 
 
 @pytest.fixture(scope="module")
