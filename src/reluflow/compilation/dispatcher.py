@@ -81,11 +81,9 @@ class _StoredKernels(CompileResultCacheImpl):
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         """Load a kernel after those it calls; None if one of these is not the one that it was compiled with."""
         needed, stored, description, environment, signature, reload_init, environments = payload
+        if description.llvm_func_name in _KERNEL_OF or not all(_is_loaded(symbol, *needed[symbol]) for symbol in needed):
+            return None
         codegen = target_context.codegen()
-        if not all(_is_loaded(codegen, symbol, *needed[symbol]) for symbol in needed):
-            return None
-        if codegen._engine.is_symbol_defined(description.llvm_func_name):
-            return None
         for reload in reload_init:
             reload()
         library = KernelLibrary.restored(codegen, stored)
@@ -144,10 +142,10 @@ def _is_same_kind(given: Any, declared: Any) -> bool:
     return bool(given == declared)
 
 
-def _is_loaded(codegen: Any, symbol: str, module: str, name: str, signature: tuple[Any, ...]) -> bool:
+def _is_loaded(symbol: str, module: str, name: str, signature: tuple[Any, ...]) -> bool:
     """Load a kernel if it is not loaded yet, and say whether that gave the symbol."""
-    if not codegen._engine.is_symbol_defined(symbol):
+    if symbol not in _KERNEL_OF:
         kernel = getattr(importlib.import_module(module), name, None)
         if isinstance(kernel, Dispatcher):
             kernel.compile(signature)
-    return bool(codegen._engine.is_symbol_defined(symbol))
+    return symbol in _KERNEL_OF
