@@ -20,7 +20,8 @@ from numba.core.funcdesc import qualifying_prefix
 
 from reluflow.compilation.dependencies import digest_of
 
-_LARGEST_COPIED = 200  # instructions; LLVM inlines what costs less than 250, most instructions costing 5
+_LARGEST_COPIED = 200  # instructions, and two more for each argument: LLVM inlines what costs less than 250, where
+# most instructions cost 5, and an argument that need not be handed over saves 5
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,10 @@ class KernelLibrary(JITCodeLibrary):
     def is_large(self) -> bool:
         """Whether the kernel is too large to be inlined anywhere."""
         if self._is_large is None:
-            blocks = self._final_module.get_function(self.symbol).blocks
-            instructions = (instruction for block in blocks for instruction in block.instructions)
-            self._is_large = next(islice(instructions, _LARGEST_COPIED, None), None) is not None
+            function = self._final_module.get_function(self.symbol)
+            largest = _LARGEST_COPIED + 2 * sum(1 for _ in function.arguments)
+            instructions = (instruction for block in function.blocks for instruction in block.instructions)
+            self._is_large = next(islice(instructions, largest, None), None) is not None
         return self._is_large
 
     def finalize(self) -> None:
