@@ -61,7 +61,7 @@ class KernelDispatcher(CPUDispatcher):
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """What Numba does with a call from Python whose types are not in its table."""
         if self.is_entry:
-            return super()._compile_for_args(*args, **kws)
+            return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
         if self._entry is None:
             self._entry = njit(lambda *arguments: self(*arguments))
         return self._entry  # which Numba then calls
@@ -81,7 +81,9 @@ class _StoredKernels(CompileResultCacheImpl):
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         """Load a kernel after those it calls; None if one of these is not the one that it was compiled with."""
         needed, stored, description, environment, signature, reload_init, environments = payload
-        if description.llvm_func_name in _KERNEL_OF or not all(_is_loaded(symbol, *needed[symbol]) for symbol in needed):
+        if description.llvm_func_name in _KERNEL_OF or not all(
+            _is_loaded(symbol, *needed[symbol]) for symbol in needed
+        ):
             return None
         codegen = target_context.codegen()
         for reload in reload_init:
@@ -136,9 +138,10 @@ class _KernelCache(FunctionCache):
 
 def _is_same_kind(given: Any, declared: Any) -> bool:
     """Whether a number of one type is one of the other without loss."""
-    given = types.unliteral(given)  # type: ignore[no-untyped-call]
-    if isinstance(declared, types.Integer):
-        return isinstance(given, types.Integer) and given.signed and given.bitwidth <= declared.bitwidth
+    numba_types: Any = types
+    given = numba_types.unliteral(given)
+    if isinstance(declared, numba_types.Integer):
+        return isinstance(given, numba_types.Integer) and given.signed and given.bitwidth <= declared.bitwidth
     return bool(given == declared)
 
 

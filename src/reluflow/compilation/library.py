@@ -2,7 +2,7 @@
 
 Numba copies the code of every callee into its caller, optimises it there once more and emits it once more, all the way
 up: two thirds of the machine code of a solver were copies. Only a small callee is worth it, since that may be inlined.
-A large one is called where it is, at an address that is filled in when the caller is loaded; so it must be loaded first.
+A large one is called where it is, at an address filled in when the caller is loaded; so it must be loaded first.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from numba.core.funcdesc import qualifying_prefix
 
 from reluflow.compilation.dependencies import digest_of
 
-_LARGEST_COPIED = 200  # instructions, and two more for each argument: LLVM inlines what costs less than 250, where
-# most instructions cost 5, and an argument that need not be handed over saves 5
+# Instructions, and two more for each argument: LLVM inlines what costs less than 250, where most instructions cost 5
+# and an argument that need not be handed over saves 5.
+_LARGEST_COPIED = 200
 
 
 @dataclass(frozen=True)
