@@ -12,12 +12,16 @@ from numba import njit, typeof, types
 
 from reluflow import EventDrivenFlow, Experiment, train
 from reluflow.arrays import FloatArray, FloatMatrix, FloatVector, IntVector, SignMatrix
+from reluflow.bernstein_kernels import value_at, values_at
 from reluflow.compilation import parallel
 from reluflow.compilation.clock import compiling_seconds, computing_time
+from reluflow.compilation.dependencies import called_by
 from reluflow.compilation.kernel import KERNELS, direct
-from reluflow.compilation.signature import called_by, signature_of
+from reluflow.compilation.parallel import load_compiled
+from reluflow.compilation.signature import signature_of
 from reluflow.dynamics.collocation import neuron_path_kernels
 from reluflow.dynamics.event_driven import flow_run, flow_state, grouped_neurons
+from reluflow.dynamics.event_driven.step_kernels import attempt_step, take_step
 from reluflow.warm_up import Work, warm_up
 
 
@@ -38,9 +42,18 @@ def test_annotations_are_the_types_a_kernel_is_compiled_for():
 
 def test_a_kernel_called_directly_gives_what_it_gives_by_numba(rng):
     """Numba looks at the type of every field of every argument, which took longer than a small step."""
-    dot = KERNELS["reluflow.dynamics.collocation.vector_kernels:dot"]
-    one, other = rng.standard_normal(5), rng.standard_normal(5)
-    assert direct(dot)(one, other) == dot(one, other)
+    polynomial, thetas = rng.standard_normal(8), rng.random(5)
+    assert np.array_equal(direct(values_at)(polynomial, thetas), values_at(polynomial, thetas))
+
+
+def test_a_kernel_for_kernels_is_not_called_directly_and_python_can_call_it_all_the_same():
+    """It is compiled without a way in from Python; a call through the one that is not there would end the process."""
+    polynomial = np.array([1.0, 2.0, 4.0])
+    with pytest.raises(TypeError, match="`value_at` is for kernels; declare it with `entry=True`"):
+        direct(value_at)
+    assert value_at(polynomial, 0.5) == 2.25
+    with pytest.raises(TypeError):
+        value_at(polynomial)
 
 
 def test_what_is_called_directly_is_called_with_the_types_it_declares(monkeypatch):
@@ -234,3 +247,85 @@ def test_kernels_of_another_version_are_not_taken_from_disk(tmp_path):
         return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
     assert [hits("1.0"), hits("1.0"), hits("1.1"), hits("1.1")] == ["0", "1", "0", "1"]
+
+
+_FACTORS = """
+from reluflow.compilation.kernel import kernel
+from reluflow.compilation.library import KernelLibrary
+
+KernelLibrary.is_large = {is_large}  # whether kernels are called where they are or copied into their callers
+
+@kernel()
+def factor(x: float) -> float:
+    if x < 0.0:
+        raise ValueError("negative")
+    return {factor}
+"""
+_SUMS = """
+from factors import factor
+from reluflow.arrays import FloatVector
+from reluflow.compilation.kernel import kernel
+
+@kernel()
+def scaled(x: float) -> float:
+    return factor(x) * x
+
+@kernel(entry=True)
+def total(values: FloatVector) -> float:
+    result = 0.0
+    for value in values:
+        result += scaled(value)
+    return result
+"""
+_CALL = """
+import sys; sys.path.insert(0, sys.argv[1])
+import numpy as np
+from sums import factor, scaled, total
+print(total(np.array([1.0, 2.0])), *("compiled" if k.stats.cache_misses else "found" for k in (total, scaled, factor)))
+try:
+    total(np.array([-1.0]))
+except ValueError as error:
+    print(error)
+"""
+
+
+def _sum_in_a_new_process(folder) -> str:
+    words = [sys.executable, "-c", _CALL, str(folder)]
+    answer = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr
+    total, error = answer.stdout.splitlines()
+    assert error == "negative"
+    return total
+
+
+def test_a_kernel_is_loaded_after_those_that_it_calls_where_they_are(tmp_path):
+    """One that is not on disk is compiled: its file was lost, or the process that compiled it was killed."""
+    (tmp_path / "factors.py").write_text(_FACTORS.format(is_large=True, factor="3.0"))
+    (tmp_path / "sums.py").write_text(_SUMS)
+    assert _sum_in_a_new_process(tmp_path) == "9.0 compiled compiled compiled"
+    assert _sum_in_a_new_process(tmp_path) == "9.0 found found found"
+    for path in (tmp_path / "__pycache__").glob("factors.factor*"):
+        path.unlink()
+    assert _sum_in_a_new_process(tmp_path) == "9.0 found found compiled"
+    assert _sum_in_a_new_process(tmp_path) == "9.0 found found found"
+
+
+@pytest.mark.parametrize("is_large", [True, False])
+def test_a_kernel_is_compiled_again_when_one_that_it_calls_has_changed(tmp_path, is_large):
+    """Numba looks at the kernel's own file, and took the copy of the callee as it had been."""
+    (tmp_path / "sums.py").write_text(_SUMS)
+    for factor, total in (("3.0", "9.0"), ("5.0", "15.0")):
+        (tmp_path / "factors.py").write_text(_FACTORS.format(is_large=is_large, factor=factor))
+        assert _sum_in_a_new_process(tmp_path) == f"{total} compiled compiled compiled"
+    assert _sum_in_a_new_process(tmp_path).startswith("15.0 found")
+
+
+def test_a_large_kernel_is_not_copied_into_its_callers():
+    """Two thirds of the machine code of the exact solver were copies."""
+    warm_up(Work.EVENT_DRIVEN_FLOW)
+    load_compiled(Work.EVENT_DRIVEN_FLOW.modules)
+    library = next(iter(take_step.overloads.values())).library
+    attempt = next(iter(attempt_step.overloads.values())).library
+    assert attempt.is_large
+    functions = library._get_module_for_linking().functions
+    assert [function.is_declaration for function in functions if function.name == attempt.symbol] == [True]

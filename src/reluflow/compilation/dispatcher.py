@@ -61,7 +61,7 @@ class KernelDispatcher(CPUDispatcher):
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """What Numba does with a call from Python whose types are not in its table."""
         if self.is_entry:
-            return super()._compile_for_args(*args, **kws)
+            return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
         if self._entry is None:
             self._entry = njit(lambda *arguments: self(*arguments))
         return self._entry  # which Numba then calls
@@ -81,11 +81,11 @@ class _StoredKernels(CompileResultCacheImpl):
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         """Load a kernel after those it calls; None if one of these is not the one that it was compiled with."""
         needed, stored, description, environment, signature, reload_init, environments = payload
+        if description.llvm_func_name in _KERNEL_OF or not all(
+            _is_loaded(symbol, *needed[symbol]) for symbol in needed
+        ):
+            return None
         codegen = target_context.codegen()
-        if not all(_is_loaded(codegen, symbol, *needed[symbol]) for symbol in needed):
-            return None
-        if codegen._engine.is_symbol_defined(description.llvm_func_name):
-            return None
         for reload in reload_init:
             reload()
         library = KernelLibrary.restored(codegen, stored)
@@ -138,16 +138,17 @@ class _KernelCache(FunctionCache):
 
 def _is_same_kind(given: Any, declared: Any) -> bool:
     """Whether a number of one type is one of the other without loss."""
-    given = types.unliteral(given)  # type: ignore[no-untyped-call]
-    if isinstance(declared, types.Integer):
-        return isinstance(given, types.Integer) and given.signed and given.bitwidth <= declared.bitwidth
+    numba_types: Any = types
+    given = numba_types.unliteral(given)
+    if isinstance(declared, numba_types.Integer):
+        return isinstance(given, numba_types.Integer) and given.signed and given.bitwidth <= declared.bitwidth
     return bool(given == declared)
 
 
-def _is_loaded(codegen: Any, symbol: str, module: str, name: str, signature: tuple[Any, ...]) -> bool:
+def _is_loaded(symbol: str, module: str, name: str, signature: tuple[Any, ...]) -> bool:
     """Load a kernel if it is not loaded yet, and say whether that gave the symbol."""
-    if not codegen._engine.is_symbol_defined(symbol):
+    if symbol not in _KERNEL_OF:
         kernel = getattr(importlib.import_module(module), name, None)
         if isinstance(kernel, Dispatcher):
             kernel.compile(signature)
-    return bool(codegen._engine.is_symbol_defined(symbol))
+    return symbol in _KERNEL_OF

@@ -1,8 +1,9 @@
 """The two decorators that every file of kernels uses.
 
-Both are Numba's `njit` with its cache on disk. What they leave out nobody would call: entry points for C, and the
-counting of who holds an array in kernels that make none. Of the options left out Numba promises none, so each is used
-only where this version of Numba has it; without them kernels are right and compile more slowly.
+Both are Numba's `njit` with its cache on disk, as `dispatcher.py` and `library.py` change it. What they leave out
+nobody would call: entry points for C, those for Python in kernels that only kernels call, and the counting of who holds
+an array in kernels that make none. Of the options left out Numba promises none, so each is used only where this version
+of Numba has it; without them kernels are right and compile more slowly.
 """
 
 from __future__ import annotations
@@ -62,10 +63,11 @@ def direct(kernel: Function) -> Function:
 
 def _compiler(left_out: dict[str, bool], options: dict[str, Any]) -> Callable[[Function], Function]:
     known = {name: value for name, value in left_out.items() if hasattr(DefaultOptions, name)}
+    numba_config: Any = config
     settings: dict[str, Any] = {"nopython": True, "boundscheck": None, **known, **options}
 
     def compile_later(function: Function) -> Function:
-        if config.DISABLE_JIT:
+        if numba_config.DISABLE_JIT:
             return function
         dispatcher: Any = KernelDispatcher(function, targetoptions=settings)
         dispatcher.enable_caching()

@@ -2,25 +2,27 @@
 
 Numba copies the code of every callee into its caller, optimises it there once more and emits it once more, all the way
 up: two thirds of the machine code of a solver were copies. Only a small callee is worth it, since that may be inlined.
-A large one is called where it is, at an address that is filled in when the caller is loaded; so it must be loaded first.
+A large one is called where it is, at an address filled in when the caller is loaded; so it must be loaded first.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from itertools import islice
-from types import FunctionType
+from itertools import chain, count, islice
 from typing import Any
 from uuid import uuid4
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.environment import lookup_environment
+from numba.core.funcdesc import qualifying_prefix
 
 from reluflow.compilation.dependencies import digest_of
 
-_LARGEST_COPIED = 200  # instructions; LLVM inlines what costs less than 250, most instructions costing 5
+# Instructions, and two more for each argument: LLVM inlines what costs less than 250, where most instructions cost 5
+# and an argument that need not be handed over saves 5.
+_LARGEST_COPIED = 200
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,10 @@ class KernelLibrary(JITCodeLibrary):
     def is_large(self) -> bool:
         """Whether the kernel is too large to be inlined anywhere."""
         if self._is_large is None:
-            blocks = self._final_module.get_function(self.symbol).blocks
-            instructions = (instruction for block in blocks for instruction in block.instructions)
-            self._is_large = next(islice(instructions, _LARGEST_COPIED, None), None) is not None
+            function = self._final_module.get_function(self.symbol)
+            largest = _LARGEST_COPIED + 2 * sum(1 for _ in function.arguments)
+            instructions = (instruction for block in function.blocks for instruction in block.instructions)
+            self._is_large = next(islice(instructions, largest, None), None) is not None
         return self._is_large
 
     def finalize(self) -> None:
@@ -96,34 +99,36 @@ class KernelCompiler(Compiler):
     with, or none.
     """
 
-    def define_pipelines(self) -> Any:
-        """Numba's steps; called when the flags below have been noted for the functions of Numba that are called."""
-        self.state.flags.no_cpython_wrapper, self.state.flags.no_cfunc_wrapper = self._has_no_wrapper
-        return super().define_pipelines()
-
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
+        self.state.library = KernelLibrary(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library.enable_object_caching()
         flags = self.state.flags
         self._has_no_wrapper = flags.no_cpython_wrapper, flags.no_cfunc_wrapper
         flags.no_cpython_wrapper, flags.no_cfunc_wrapper = True, False  # as Numba's own: else those are compiled twice
-        self.state.library = KernelLibrary(self.state.targetctx.codegen(), func.__qualname__)
-        self.state.library.enable_object_caching()
         result = super().compile_extra(func)
         result.library.symbol = result.fndesc.llvm_func_name
         return result
 
-    def _compile_bytecode(self) -> Any:
+    def define_pipelines(self) -> Any:
+        """Numba's steps; called when the flags above have been noted for the functions of Numba that are called."""
+        self.state.flags.no_cpython_wrapper, self.state.flags.no_cfunc_wrapper = self._has_no_wrapper
         identity = self.state.func_id
-        identity.unique_id = _identifier(identity.func, self.state.args)
-        return super()._compile_bytecode()
+        source = uuid4().hex if identity.func.__closure__ else digest_of(identity.func)
+        candidates = chain([source], (f"{source}_{again}" for again in count(2)))
+        identity.unique_id = next(candidate for candidate in candidates if not self._is_taken(candidate))
+        return super().define_pipelines()
 
+    def _is_taken(self, identifier: str) -> bool:
+        """Whether this process has a kernel of this name, types and identifier, or what one of its callers keeps of it.
 
-_TAKEN: Counter[tuple[object, ...]] = Counter()
-
-
-def _identifier(function: FunctionType, types: tuple[Any, ...]) -> str:
-    """What tells this kernel from others of its name and types: the same in every process, but not twice in one."""
-    source = uuid4().hex if function.__closure__ else digest_of(function)
-    key = (function.__module__, function.__qualname__, types, source)
-    _TAKEN[key] += 1
-    return source if _TAKEN[key] == 1 else f"{source}_{_TAKEN[key]}"
+        That is so where the kernel was defined again, or where a caller was found on disk and the kernel was not.
+        """
+        state = self.state
+        name = qualifying_prefix(state.func_id.modname, state.func_id.func_qualname)
+        symbol, environment = (
+            state.targetctx.mangler(one, state.args, abi_tags=[state.flags.get_mangle_string()], uid=identifier)
+            for one in (name, f".NumbaEnv.{name}")
+        )
+        is_defined: bool = state.library.codegen._engine.is_symbol_defined(symbol)
+        return is_defined or lookup_environment(environment) is not None

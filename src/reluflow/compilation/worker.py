@@ -9,6 +9,8 @@ import sys
 from reluflow.compilation.kernel import KERNELS
 from reluflow.compilation.signature import signature_of
 
+_KERNELS_PER_COLLECTION = 50
+
 
 def compile_kernel(name: str) -> None:
     """Compile one kernel, `module:name`, for the types it is declared for; Numba writes it into its cache."""
@@ -22,12 +24,15 @@ def compile_kernel(name: str) -> None:
 def main() -> None:
     """Compile until standard input ends.
 
-    Compiling makes many objects that live on, and Python's search for cycles among them took a fifth of the time.
+    Compiling makes many objects that live on, and Python's search for cycles among them took a fifth of the time; it
+    is made now and then, for the memory.
     """
     gc.disable()
-    for line in sys.stdin:
+    for number, line in enumerate(sys.stdin, start=1):
         name = line.strip()
         compile_kernel(name)
+        if number % _KERNELS_PER_COLLECTION == 0:
+            gc.collect()
         sys.stdout.write(f"{name}\n")
         sys.stdout.flush()
 
