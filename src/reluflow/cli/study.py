@@ -41,7 +41,12 @@ if TYPE_CHECKING:
 )
 @click.option("--lemmas", is_flag=True, help="Ask every encoded result, lemmas included, not only the theorems.")
 @click.option("--quick", is_flag=True, help="One run, no repetitions, no theorems: seconds on small data.")
-@max_seconds_option()
+@max_seconds_option(
+    None,
+    words="Seconds allowed on the clock, more than half of them to the first run; inf: any. Default: 60 seconds of "
+    "counted work for the first run and what is beside it, and as many for what follows, so that a busy machine gives "
+    "the same answer.",
+)
 @max_steps_option
 @click.option("--processes", type=click.IntRange(min=1), help="Processes side by side; default: one per core.")
 @click.option("--animate", is_flag=True, help="Also write run.gif, the run as a moving picture (at most two inputs).")
@@ -55,7 +60,7 @@ def command(
     scales: str,
     lemmas: bool,
     quick: bool,
-    max_seconds: float,
+    max_seconds: float | None,
     max_steps: int | None,
     processes: int | None,
     animate: bool,

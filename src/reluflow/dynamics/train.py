@@ -10,6 +10,7 @@ import numpy as np
 
 from reluflow.after_run import Stage
 from reluflow.arrays import FloatArray
+from reluflow.budget import count
 from reluflow.dynamics.checkpoint import Checkpoint, settings_of
 from reluflow.dynamics.keep import Keep, Recording
 from reluflow.dynamics.matrix_threads import matrix_threads
@@ -121,7 +122,9 @@ def train(
             while outcome is None:
                 is_whole = False
                 limit = min(recording.next_time, horizon, time_limit if recording.has_all_times else np.inf)
+                before = run.operations
                 run.advance(limit, int(min(recording.next_step, max_steps)) - run.steps)
+                count(run.operations - before)
                 recording.add(run)
                 is_whole = True
                 if time.monotonic() > mark.is_due_at:

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a study may cost: steps of a run, and seconds in all; None leaves the first to the size of the problem."""
+    """What a study may cost: steps of each run, and seconds in all, of work that is counted or else on the clock."""
 
-    max_steps: float | None = None
-    max_seconds: float | None = None
+    max_steps: float | None
+    seconds: float
+    counts_work: bool
+
+    def in_words(self, share: float = 1.0) -> str:
+        """A share of the seconds, in words."""
+        return f"{share * self.seconds:g} s of work" if self.counts_work else f"{share * self.seconds:g} s"

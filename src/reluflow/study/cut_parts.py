@@ -32,8 +32,8 @@ class CutPart:
     missing: str
 
 
-def parts_cut_in(found: Study, *, run_limit: str) -> list[CutPart]:
-    """The results of a study that say themselves that they are not complete; `run_limit` is that of the first run."""
+def parts_cut_in(found: Study, *, run_limit: str, geometry_limit: str) -> list[CutPart]:
+    """The results of a study that say themselves that they are not complete, and what limits those parts have."""
     parts = []
     flow = found.flow
     if flow is not None and flow.trajectory.outcome.is_spent:
@@ -48,7 +48,7 @@ def parts_cut_in(found: Study, *, run_limit: str) -> list[CutPart]:
         left = int(np.sum(found.alignment.statuses == NOT_FOLLOWED))
         if left:
             missing = f"{left:,} of {len(found.alignment.ends):,} neurons were not followed"
-            parts.append(CutPart("alignment at vanishing scale", "processor time", missing))
+            parts.append(CutPart("alignment at vanishing scale", geometry_limit, missing))
     if found.process is not None and "time was spent" in found.process.why.lower():
-        parts.append(CutPart("path at vanishing scale", "processor time", "the rest of its jumps"))
+        parts.append(CutPart("path at vanishing scale", geometry_limit, "the rest of its jumps"))
     return parts

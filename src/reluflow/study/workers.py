@@ -16,8 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from reluflow.after_run import Stage, StageFailed
-from reluflow.errors import ReluflowError
-from reluflow.study.task import PROGRESS, RUN, Finished, StudyTask, do_task, load_modules
+from reluflow.study.task import PROGRESS, RUN, Finished, StudyTask, do, do_task, load_modules
 from reluflow.workers.pool import Call, WorkerDied, WorkerPool
 from reluflow.workers.starting import process_starter
 
@@ -86,10 +85,7 @@ class SerialWorkers(AbstractWorkers):
         self.on_start(task.name)
         finished = None
         with Stage(f"Computing {task.name}") as computing:
-            try:
-                finished = Finished(task.name, task.function(*task.arguments))
-            except ReluflowError as error:
-                finished = Finished(task.name, None, str(error))
+            finished = do(task)
         self._queue.popleft()
         return finished or Finished(task.name, None, computing.failure)
 
