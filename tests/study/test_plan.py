@@ -102,7 +102,7 @@ def test_ctrl_c_within_the_run_keeps_the_run():
 def test_time_runs_out_and_the_story_says_what_is_missing():
     found = study(load("three-points"), theorems=(), max_seconds=1e-3, processes=2, **SMALL)
     assert found.flow is not None
-    assert any("Not finished within the 0.001 seconds allowed" in words for words in found.open_questions)
+    assert any("Not finished within 0.001 s in all" in words for words in found.open_questions)
 
 
 def test_descent_takes_over_and_is_named():

@@ -278,7 +278,7 @@ class RunningStudy:
             let_through()
             left = self._end - time.monotonic()
             if left <= 0:
-                self._give_up("within the time allowed", self._limit_by_clock, hurry=False)
+                self._give_up(f"within {self._limit_by_clock}", self._limit_by_clock, hurry=False)
                 return self.study()
             finished = self._taken.popleft() if self._taken else self._next_finished(min(left, 0.5))
             if finished is None:
@@ -336,7 +336,7 @@ class RunningStudy:
     @property
     def _limit_by_clock(self) -> str:
         if self._allowed.counts_work:
-            return f"{LONGEST_BY_CLOCK * self._allowed.seconds:g} s on the clock, for this machine is slow or busy"
+            return f"{LONGEST_BY_CLOCK * self._allowed.seconds:g} s on the clock of a slow or busy machine"
         return f"{self._allowed.seconds:g} s in all"
 
     def _give_up(self, when: str, limit: str, *, hurry: bool) -> None:
