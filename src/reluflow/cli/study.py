@@ -163,8 +163,7 @@ def command(
 
 
 def _print(found: Study, report: GrowingReport, *, laboratory: str, animated: tuple[Path | None, ...]) -> None:
-    noted = [f"Note: {words}." for words in found.notes]
-    for sentence in (*noted, *found.verdict(), "", *found.sentences(), ""):
+    for sentence in (*found.verdict(), "", *found.sentences(), ""):
         print_text(sentence)
     if found.cuts:
         rows = [(cut.part, cut.limit, cut.missing) for cut in found.cuts]

@@ -124,8 +124,8 @@ def _feed(digest: Any, value: Any) -> None:
     elif isinstance(value, Enum) or value is None or isinstance(value, bool | int | float | str | np.generic):
         digest.update(f"{kind} {value!r};".encode())
     elif isinstance(value, partial):
-        given = {name: item for name, item in value.keywords.items() if name != _CLOCK}
-        _feed(digest, (value.func, value.args, given))
+        settings = {name: item for name, item in value.keywords.items() if name != _CLOCK}
+        _feed(digest, (value.func, value.args, settings))
     elif isinstance(value, FunctionType) and value.__module__.startswith("reluflow.") and "<" not in value.__qualname__:
         digest.update(f"{kind} {value.__module__}.{value.__qualname__};".encode())
     elif is_dataclass(value) and kind.startswith("reluflow."):

@@ -249,8 +249,10 @@ def study(
     neurons = default_width(dataset, chosen) if width is None else width
 
     def draw(draw_seed: int, draw_scale: str, draw_width: int) -> Network:
-        drawn = initialization(dataset, width=draw_width, scale=draw_scale, rng=neuron_rng(draw_seed), leak=leak)
-        return with_output_bias(drawn, output_bias)
+        start_network = initialization(
+            dataset, width=draw_width, scale=draw_scale, rng=neuron_rng(draw_seed), leak=leak
+        )
+        return with_output_bias(start_network, output_bias)
 
     start = draw(seed, scale, neurons) if network is None else with_output_bias(network, output_bias)
     nothing = Study(
