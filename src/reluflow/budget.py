@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 OPERATIONS_A_SECOND = 1e9  # multiplications and additions of long products, as the reference machine does them
-SLOWEST = 5.0  # seconds of processor time allowed to each second of work: slower machines end a computation there
+SLOWEST = 5.0  # seconds of processor time allowed to each second of work: slower machines end a computation there,
+LOADING_SECONDS = 10.0  # with so many more, for what is loaded and looked at without being counted
 FIRST_BLOCK = 8  # pieces of work that threads share before the budget is looked at
 _SECONDS_A_BLOCK = 0.3  # of work between two looks at the budget
 
@@ -108,7 +109,7 @@ class Budget:
         self._clock: Callable[[], float] = clock or (operations_done if self.is_of_work else _processor_time)
         self._start = self._clock()
         self._has_end = self.is_of_work and math.isfinite(self.seconds)
-        self._end = _processor_time() + SLOWEST * self.seconds if self._has_end else math.inf
+        self._end = _processor_time() + LOADING_SECONDS + SLOWEST * self.seconds if self._has_end else math.inf
         self._is_late = False
 
     @property

@@ -59,7 +59,7 @@ def test_processes_that_race_change_nothing():
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_results_take_their_places_in_order_until_no_work_is_left(order):
-    """With four tasks of 0.4 s and a second of work three are taken, also where the last comes first."""
+    """With four tasks of 0.6 s and 1.5 s of work three are taken, also where the last comes first."""
 
     class Unordered(SerialWorkers):
         def next_finished(self, timeout):
@@ -67,7 +67,7 @@ def test_results_take_their_places_in_order_until_no_work_is_left(order):
             if len(later) == len(self._queue):
                 self._queue = type(self._queue)(sorted(self._queue, key=lambda task: order * keys.index(task.name)))
             finished = super().next_finished(timeout)
-            return replace(finished, seconds=0.4) if ":" in finished.name else finished
+            return replace(finished, seconds=0.6) if ":" in finished.name else finished
 
     keys = ["boursier2024:thm1", "boursier2024:thm2", "min2024:thm1", "phuong2021:thm1"]
     asked = [theorem_named(key) for key in keys]
@@ -76,12 +76,13 @@ def test_results_take_their_places_in_order_until_no_work_is_left(order):
         patch.setattr(plan, "is_comparable", lambda problem, flow: False)
         found = study(load("three-points"), width=10, seeds=0, theorems=asked, processes=Unordered())
     assert [answer.theorem.key for answer in found.answers] == keys[:3]
-    assert [(cut.part, cut.limit) for cut in found.cuts] == [("checking 1 theorem", "1 s of work")]
-    assert "Not finished with 1 s of work: checking 1 theorem." in found.open_questions
+    assert [(cut.part, cut.limit) for cut in found.cuts] == [("checking 1 theorem", "1.5 s of work")]
+    assert "Not finished with 1.5 s of work: checking 1 theorem." in found.open_questions
 
 
 def test_a_task_that_the_clock_has_ended_says_so(monkeypatch):
     monkeypatch.setattr(budget, "SLOWEST", 0.0)
+    monkeypatch.setattr(budget, "LOADING_SECONDS", 0.0)
 
     def spend():
         return budget.Budget(1.0).is_spent

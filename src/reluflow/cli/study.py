@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 @click.option("--quick", is_flag=True, help="One run, no repetitions, no theorems: seconds on small data.")
 @max_seconds_option(
     None,
-    words="Seconds allowed on the clock, more than half of them to the first run; inf: any. Default: 60 seconds of "
-    "counted work for the first run and what is beside it, and as many for what follows, so that a busy machine gives "
-    "the same answer.",
+    words="Seconds allowed on the clock, more than half of them to the first run; inf: any. Default: as much counted "
+    "work as two cores do in about 60 seconds, so that a busy machine gives the same answer.",
 )
 @max_steps_option
 @click.option("--processes", type=click.IntRange(min=1), help="Processes side by side; default: one per core.")

@@ -315,12 +315,12 @@ class Allowance:
         """A function that gives the outcome if nothing is left, else None; the clock starts now."""
         if np.isinf(self.seconds):  # no clock is read: that takes as long as a small step on some machines
             return self._steps_taken
-        from reluflow.budget import SLOWEST, Budget
+        from reluflow.budget import LOADING_SECONDS, SLOWEST, Budget
         from reluflow.compilation.clock import computing_time  # loads Numba, which a run does anyway
 
         allowed = Budget(self.seconds)
-        longest = LONGEST_WAIT * self.seconds * (SLOWEST if allowed.is_of_work else 1.0)
-        end = computing_time() + longest
+        longest = LOADING_SECONDS + SLOWEST * self.seconds if allowed.is_of_work else self.seconds
+        end = computing_time() + LONGEST_WAIT * longest
 
         def check(run: AbstractRun) -> Outcome | None:
             if run.steps >= self.steps:

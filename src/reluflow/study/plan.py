@@ -52,7 +52,7 @@ FLOW_SHARE = 0.7  # of the seconds of a study, for its first run, which everythi
 GEOMETRY_SHARE = 0.25  # of them, for diagnosis, extremal vectors, alignments and the path at vanishing scale, each
 THEOREM_SHARE = 0.25  # of them, for the runs of one theorem, whose steps are bounded anyway
 FEWEST_SECONDS = 1.0  # for a theorem
-LATER_SHARE = 1.0  # of them, where work is counted, for all that follows the first run
+WORK_SHARE = 1.5  # of them, where work is counted, for the first run and all that follows it: two cores do both at once
 DRAWING_SHARE = 0.1  # of them, where the clock counts, for what comes after the last task
 LONGEST_BY_CLOCK = 15.0  # seconds on the clock for each second of work, after which a study ends all the same
 STOP_SECONDS = 4.0  # what a run may take to hand in what it has, after Ctrl-C
@@ -116,7 +116,7 @@ class RunningStudy:
         self._taken: deque[Finished] = deque()  # what an earlier call finished, to be put in its place
         self._in_order: deque[str] = deque()  # what follows the first run, to be put in its place in this order
         self._arrived: dict[str, Finished] = {}  # of them, before their turn
-        self._left = LATER_SHARE * allowed.seconds if allowed.counts_work else np.inf  # seconds of work for them
+        self._left = WORK_SHARE * allowed.seconds if allowed.counts_work else np.inf  # for the first run and for them
         self._open: list[str] = []
         self._cuts: list[CutPart] = []
         self._answers: dict[str, TheoremAnswer] = {}
@@ -300,6 +300,7 @@ class RunningStudy:
     def _arrive(self, finished: Finished) -> None:
         """Put a result in its place, or keep it until those before it are there."""
         if finished.name not in self._in_order:
+            self._left -= finished.seconds if finished.name == "flow" else 0.0
             self.take(finished)
             return
         self._arrived[finished.name] = finished
@@ -322,7 +323,7 @@ class RunningStudy:
         self._in_order.clear()
         self._arrived.clear()
         self._repetitions.forget_waiting()
-        words = self._allowed.in_words()
+        words = self._allowed.in_words(WORK_SHARE)
         self._say_not_finished(names, f"with {words}", words)
 
     def interrupt(self, interrupt: KeyboardInterrupt) -> Study:

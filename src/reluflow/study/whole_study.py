@@ -202,8 +202,8 @@ def study(
         Steps allowed to each run; by default as many as fit into what the study may cost.
     max_seconds
         Time allowed to the whole study, on the clock on the wall; more than half of it to its first run. By default
-        work is counted instead, `STUDY_SECONDS` of the reference machine's for each of its two cores: so the same call
-        gives the same answer on a busy machine and on an idle one.
+        work is counted instead, as much as two cores of the reference machine do in about `STUDY_SECONDS`: so the same
+        call gives the same answer on a busy machine and on an idle one.
     processes
         Computed in this process, or in so many others side by side, or by workers that have been started already; the
         numbers are the same.
