@@ -1,7 +1,7 @@
 """How well counted work goes with processor time: runs of both flows and of descent, from 3 points to 2,000 images.
 
 One line for each run, with the seconds of work that it counted and those that one core took, and at the end how the two
-go together. Run it on a quiet machine. The coefficients stand in the `tuning.py` of each flow and in `solver.py`.
+go together. Run it on a quiet machine. The coefficients stand where `count` is called.
 
 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 python benchmarks/work.py
 """
@@ -11,10 +11,11 @@ from sklearn import datasets
 from sklearn.preprocessing import StandardScaler
 
 import reluflow
-from reluflow.budget import OPERATIONS_A_SECOND
+from reluflow.budget import OPERATIONS_A_SECOND, operations_done
 from reluflow.compilation.clock import computing_thread_time
 from reluflow.data.in_memory import as_dataset
 from reluflow.dynamics.flow_choice import choose_flow
+from reluflow.dynamics.train import advance_counted
 
 SECONDS, WARM_UP = 2.0, 0.2  # of each run, and of one before it that compiles
 EVENT_DRIVEN, COLLOCATION, DESCENT = "event-driven", "collocation", "descent"
@@ -98,12 +99,12 @@ def timed(problem: reluflow.TrainingProblem, method: str, seconds: float) -> tup
         if method == DESCENT
         else choose_flow(problem, solver=method, rtol=rtol).solver
     )
-    run, took = solver.start(problem), 0.0
+    run, took, before = solver.start(problem), 0.0, operations_done()
     while run.outcome is None and took < seconds and (run.steps % 32 or run.gradient().norm > 1e-9):
         began = computing_thread_time()
-        run.advance(np.inf, 1000 if method == DESCENT else 1)
+        advance_counted(run, np.inf, 1000 if method == DESCENT else 1)
         took += computing_thread_time() - began
-    return run.operations / OPERATIONS_A_SECOND, took
+    return (operations_done() - before) / OPERATIONS_A_SECOND, took
 
 
 if __name__ == "__main__":

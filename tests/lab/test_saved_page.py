@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reluflow
+from reluflow.errors import InvalidInputError
 from reluflow.lab.wire import unpack
 from reluflow.study.growing_report import GrowingReport
 
@@ -171,5 +172,5 @@ def test_samples_held_out_are_on_the_page(chromium, trajectory, tmp_path):
         page.close()
     network = trajectory.network
     assert loss == pytest.approx(trajectory.problem.loss.total(network.outputs(held.X), held.y), rel=1e-3)
-    with pytest.raises(reluflow.errors.InvalidInputError, match="`held_out` must have one label"):
+    with pytest.raises(InvalidInputError, match="`held_out` must have one label"):
         trajectory.to_html(held_out=reluflow.Dataset([[0.3]], [0.4]))

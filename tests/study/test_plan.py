@@ -171,8 +171,8 @@ def test_draws_at_a_scale_whose_first_cannot_end_are_not_tried():
     assert repetitions.after("seed 0, scale 1e-2", cut) == []
     assert repetitions.waiting == []
     assert repetitions.open == [
-        "At scale 1e-2 the other 2 draws were not run, because the first there did not reach its end: The time allowed "
-        "was spent; raise `max_seconds` to go on."
+        "At scale 1e-2 the other 2 draws were not run, because the first there did not reach its end: The seconds "
+        "allowed were spent; raise `max_seconds` to go on."
     ]
     assert [(v.scale, v.seed) for v in repetitions.variations] == [("1e-1", 0), ("1e-3", 0), ("1e-2", 0)]
 

@@ -10,7 +10,7 @@ import pytest
 
 from reluflow import budget
 from reluflow.data.registry import load
-from reluflow.study import plan, whole_study
+from reluflow.study import allowed, plan, whole_study
 from reluflow.study.allowed import Allowed
 from reluflow.study.export import as_json
 from reluflow.study.task import Finished, StudyTask, do
@@ -27,7 +27,7 @@ def little_work(monkeypatch):
     """So little that runs, descent and repetitions are cut short, on any machine by the count."""
     monkeypatch.setattr(whole_study, "STUDY_SECONDS", 0.3)
     monkeypatch.setattr(budget, "SLOWEST", 1e9)
-    monkeypatch.setattr(plan, "LONGEST_BY_CLOCK", 1e9)
+    monkeypatch.setattr(allowed, "LONGEST_BY_CLOCK", 1e9)
 
 
 def with_clocks(monkeypatch, factor):

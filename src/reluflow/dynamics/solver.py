@@ -9,8 +9,8 @@ What whoever writes a solver must give, and `tests/dynamics/test_solver_contract
    the time `limit`. Where it gets there it sets `time` to `limit` itself, so that snapshots stand at exact times. Where
    a method has no state at that time (iterates exist at lr * k only) the network stands still until then.
    It keeps `time`, `log_time`, `steps` and `force_evaluations` up to date, writes events into `recorder`, and sets
-   `outcome` where the method itself cannot go on; it is not called again after that. `operations` grows with the work
-   done, by counts alone.
+   `outcome` where the method itself cannot go on; it is not called again after that. What it costs it may count with
+   `reluflow.budget.count`; else its steps and force evaluations are counted for it.
 2. `network()` and `outputs()` only read: asking, however often, changes no later number. What they return is not
    changed afterwards, and `outputs()` is `network().outputs(X)` to rounding. `network().log_scale` may be anything.
 3. No number that is not finite is ever shown. A method that leaves the range of a double goes back to its last finite
@@ -38,9 +38,6 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import drift_between, gradient_of, is_settled, misalignment_of
 from reluflow.dynamics.trajectory import Law, Limit, Outcome
 from reluflow.network import Network
-
-OPERATIONS_A_STEP = 500.0  # what a step costs besides its products, in a compiled loop
-OPERATIONS_A_PRODUCT = 0.5  # of a number of a sample with one of a neuron, there and back: several at a time
 
 
 class AbstractRun(ABC):
@@ -84,13 +81,6 @@ class AbstractRun(ABC):
         self.outcome: Outcome | None = None
         self.recorder = EventRecorder()
         self.passed: list[tuple[float, float, FloatArray]] = []
-
-    @property
-    def operations(self) -> float:
-        """What the run has cost so far, as `reluflow.budget.count` takes it: within a factor 2 of 1e9 a second."""
-        dataset, network = self.problem.dataset, self.problem.network
-        products = dataset.X.size * network.num_neurons * self.problem.num_outputs
-        return OPERATIONS_A_STEP * self.steps + OPERATIONS_A_PRODUCT * products * self.force_evaluations
 
     @abstractmethod
     def advance(self, limit: float, most_steps: int) -> None:

@@ -287,10 +287,10 @@ class Allowance:
     ----------
     seconds
         Processor time of the thread that called `train`, so that a busy machine ends a run where an idle one does;
-        compiling is not counted. Within `reluflow.budget.counting_work` it is seconds of work, by `operations` of the
-        run, with which every machine ends it at the same step. By the clock a run may take `LONGEST_WAIT` times as
-        long as it may compute, for what waits (for an accelerator, or for a core) must end too. A step is not broken
-        off, so the run may take one longer.
+        compiling is not counted. Within `reluflow.budget.counting_work` it is seconds of work, as they are counted
+        along the way, with which every machine ends it at the same step. By the clock a run may take `LONGEST_WAIT`
+        times as long as it may compute, for what waits (for an accelerator, or for a core) must end too. A step is not
+        broken off, so the run may take one longer.
     steps
         Of the whole run, those of earlier calls included.
 

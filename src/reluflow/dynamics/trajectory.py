@@ -58,7 +58,7 @@ class Outcome(Enum):
     DIVERGED = ("diverged", "The iterates left the range of a double; the last finite one is kept; lower `lr`.")
     VANISHED = ("vanished", "The loss fell below the smallest double, so a rate relative to it has no meaning left.")
     MAX_STEPS = ("max-steps", "The largest allowed number of steps was taken; raise `max_steps` to go on.")
-    MAX_SECONDS = ("max-seconds", "The time allowed was spent; raise `max_seconds` to go on.")
+    MAX_SECONDS = ("max-seconds", "The seconds allowed were spent; raise `max_seconds` to go on.")
     INTERRUPTED = ("interrupted", "The run was interrupted; what was done is kept.")
 
     def __init__(self, code: str, sentence: str) -> None:

@@ -117,7 +117,7 @@ class StepSize(RowsToFrame):
                 "end there too."
             )
         words += self._first_departure()
-        return words + (" The time allowed was spent before the boundaries were narrowed down." * self.is_cut_short)
+        return words + (" The seconds allowed were spent before the boundaries were narrowed down." * self.is_cut_short)
 
     def _without_limit(self) -> str:
         """What is known where the flow was cut short."""

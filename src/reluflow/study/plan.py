@@ -18,21 +18,22 @@ from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.limits.levelling import may_be_stiff
 from reluflow.dynamics.flow_choice import choose_flow
 from reluflow.dynamics.stopping import LONGEST_WAIT
-from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.interruption import interrupt_between_steps
 from reluflow.network.network import Network
-from reluflow.study.allowed import Allowed
+from reluflow.study.allowed import FLOW_SHARE, GEOMETRY_SHARE, Allowed
 from reluflow.study.cut_parts import CutPart, parts_cut_in
 from reluflow.study.descent_rates import compare_with_descent, is_comparable
 from reluflow.study.flow_summary import FlowInterrupted, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
+from reluflow.study.ordered_results import OrderedResults
 from reluflow.study.pieces import Pieces
 from reluflow.study.repetitions import RepeatedRun, Repetitions
 from reluflow.study.scale_advice import scale_advice_of
 from reluflow.study.studied_problem import one_output_only, problem_of
 from reluflow.study.task import Finished, StudyTask
+from reluflow.study.task_words import TASK_WORDS, listed, parts_of
 from reluflow.study.verdicts import TheoremAnswer, answer_of, ask, ask_theorem
 from reluflow.study.whole_study import Study
 from reluflow.study.workers import AbstractWorkers, SerialWorkers
@@ -48,26 +49,12 @@ ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 5e8
 LARGEST_FOR_THEOREMS = 100_000  # n d beyond which the theorems' own runs would take minutes
 LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
 LARGEST_FORECAST = 5_000  # n d m beyond which the path at vanishing scale may take minutes
-FLOW_SHARE = 0.7  # of the seconds of a study, for its first run, which everything that is not quick waits for
-GEOMETRY_SHARE = 0.25  # of them, for diagnosis, extremal vectors, alignments and the path at vanishing scale, each
 THEOREM_SHARE = 0.25  # of them, for the runs of one theorem, whose steps are bounded anyway
 FEWEST_SECONDS = 1.0  # for a theorem
 WORK_SHARE = 1.5  # of them, where work is counted, for the first run and all that follows it: two cores do both at once
-DRAWING_SHARE = 0.1  # of them, where the clock counts, for what comes after the last task
-LONGEST_BY_CLOCK = 15.0  # seconds on the clock for each second of work, after which a study ends all the same
 STOP_SECONDS = 4.0  # what a run may take to hand in what it has, after Ctrl-C
 LATE_SECONDS = 30.0  # what certifying its end may take beyond the time allowed
 
-_WORDS = {  # task: what it does, and what is not known without it
-    "diagnosis": ("checking every assumption", "Which assumptions hold"),
-    "extremal": ("finding the extremal vectors", "Where neurons can align"),
-    "alignment": ("following neurons to their alignment", "Where neurons align"),
-    "process": ("following the path at vanishing scale", "The path at vanishing scale"),
-    "descent": ("setting gradient descent beside the flow", "Up to which rate descent follows the flow"),
-    "separator": ("separating the classes", "A separator"),
-    "flow": ("running the flow to its limit", "The flow"),
-    "advice": ("finding the theorems' scales", "Scales"),
-}
 _COSTS = {"flow": 5.0}  # of a task, in units of the others, until it is known
 
 
@@ -114,9 +101,7 @@ class RunningStudy:
         self._pieces = pieces
         self._tasks: dict[str, StudyTask] = {}
         self._taken: deque[Finished] = deque()  # what an earlier call finished, to be put in its place
-        self._in_order: deque[str] = deque()  # what follows the first run, to be put in its place in this order
-        self._arrived: dict[str, Finished] = {}  # of them, before their turn
-        self._left = WORK_SHARE * allowed.seconds if allowed.counts_work else np.inf  # for the first run and for them
+        self._later = OrderedResults(WORK_SHARE * allowed.seconds if allowed.counts_work else np.inf)
         self._open: list[str] = []
         self._cuts: list[CutPart] = []
         self._answers: dict[str, TheoremAnswer] = {}
@@ -144,9 +129,7 @@ class RunningStudy:
     def begin(self, asked: Sequence[Theorem]) -> None:
         """Start the clock and queue what comes first."""
         self._theorems = {theorem.key: theorem for theorem in asked}
-        allowed = self._allowed
-        share = LONGEST_BY_CLOCK if allowed.counts_work else 1.0 - DRAWING_SHARE
-        self._end = time.monotonic() + share * allowed.seconds
+        self._end = time.monotonic() + self._allowed.longest
         self._add_first()
 
     def _add_first(self) -> None:
@@ -202,9 +185,9 @@ class RunningStudy:
         if dataset.X.size > LARGEST_GEOMETRY:
             for name in ("extremal", "alignment"):
                 self._open.append(
-                    f"{_WORDS[name][1]} was not computed: n d = {dataset.X.size:,} is above {LARGEST_GEOMETRY:,}."
+                    f"{TASK_WORDS[name][1]} was not computed: n d = {dataset.X.size:,} is above {LARGEST_GEOMETRY:,}."
                 )
-                self._cuts.append(CutPart(_WORDS[name][0], f"n d at most {LARGEST_GEOMETRY:,}", "all of it"))
+                self._cuts.append(CutPart(TASK_WORDS[name][0], f"n d at most {LARGEST_GEOMETRY:,}", "all of it"))
             return
         network = self._problem.network
         if self._draw is not None:
@@ -218,12 +201,8 @@ class RunningStudy:
         self._submit(StudyTask(name, function, is_stored=is_stored, counts_work=self._allowed.counts_work))
 
     def _add_in_order(self, name: str, function: Callable[..., Any], *, is_stored: bool = True) -> None:
-        """Queue what follows the first run.
-
-        Results are put in their places in this order, whichever comes first, and count against the work that is left.
-        So what a study finishes within its work does not depend on which process is faster.
-        """
-        self._in_order.append(name)
+        """Queue what follows the first run."""
+        self._later.expect(name)
         self._add(name, function, is_stored=is_stored)
 
     def _repeat(self, runs: Sequence[RepeatedRun]) -> None:
@@ -240,7 +219,7 @@ class RunningStudy:
 
     @property
     def _unfinished(self) -> list[str]:
-        return [*(finished.name for finished in self._taken), *self._arrived, *self._workers.unfinished]
+        return [*(finished.name for finished in self._taken), *self._later.early, *self._workers.unfinished]
 
     def _seconds_left(self) -> float:
         """For a repetition, on the clock; work is counted where it is done."""
@@ -278,7 +257,7 @@ class RunningStudy:
             let_through()
             left = self._end - time.monotonic()
             if left <= 0:
-                self._give_up(f"within {self._limit_by_clock}", self._limit_by_clock, hurry=False)
+                self._give_up(f"within {self._allowed.longest_in_words}", self._allowed.longest_in_words, hurry=False)
                 return self.study()
             finished = self._taken.popleft() if self._taken else self._next_finished(min(left, 0.5))
             if finished is None:
@@ -298,33 +277,21 @@ class RunningStudy:
         return finished
 
     def _arrive(self, finished: Finished) -> None:
-        """Put a result in its place, or keep it until those before it are there."""
-        if finished.name not in self._in_order:
-            self._left -= finished.seconds if finished.name == "flow" else 0.0
+        """Put a result in its place, or keep it until those before it are there; drop what finds no work left."""
+        if finished.name not in self._later:
+            self._later.seconds_left -= finished.seconds if finished.name == "flow" else 0.0
             self.take(finished)
             return
-        self._arrived[finished.name] = finished
-        while self._in_order and self._in_order[0] in self._arrived and self._left > 0.0:
-            self._take_next()
-        if self._in_order and self._left <= 0.0:
-            self._leave_out_rest()
-
-    def _take_next(self) -> None:
-        finished = self._arrived.pop(self._in_order.popleft())
-        self._left -= finished.seconds
-        self.take(finished)
-
-    def _leave_out_rest(self) -> None:
-        """What follows the first run and found no work left: it is dropped, also where it came early."""
-        names = [*self._in_order, *self._repetitions.waiting]
-        for name in self._in_order:
+        for due in self._later.due(finished):
+            self.take(due)
+        names = self._later.left_out()
+        for name in names:
             self._workers.drop(name)
-        self._taken = deque(finished for finished in self._taken if finished.name not in self._in_order)
-        self._in_order.clear()
-        self._arrived.clear()
-        self._repetitions.forget_waiting()
-        words = self._allowed.in_words(WORK_SHARE)
-        self._say_not_finished(names, f"with {words}", words)
+        self._taken = deque(one for one in self._taken if one.name not in names)
+        if names:
+            words = self._allowed.in_words(WORK_SHARE)
+            self._say_not_finished([*names, *self._repetitions.waiting], f"with {words}", words)
+            self._repetitions.forget_waiting()
 
     def interrupt(self, interrupt: KeyboardInterrupt) -> Study:
         """After Ctrl-C: take what a run hands in, and say what is missing."""
@@ -334,19 +301,12 @@ class RunningStudy:
         self._give_up("before the interruption", "the interruption", hurry=True)
         return self.study()
 
-    @property
-    def _limit_by_clock(self) -> str:
-        if self._allowed.counts_work:
-            return f"{LONGEST_BY_CLOCK * self._allowed.seconds:g} s on the clock of a slow or busy machine"
-        return f"{self._allowed.seconds:g} s in all"
-
     def _give_up(self, when: str, limit: str, *, hurry: bool) -> None:
         """Leave out what is not done; the first run, which a study cannot do without, ends in its own time."""
         while self._taken:  # which may lead to more
             self._arrive(self._taken.popleft())
-        for name in [name for name in self._in_order if name in self._arrived]:
-            self.take(self._arrived.pop(name))
-        self._in_order.clear()  # what still comes is taken as it comes
+        for finished in self._later.give_up():
+            self.take(finished)
         names = self._workers.unfinished
         longest = LATE_SECONDS
         if not self._allowed.counts_work:  # seconds of processor time, of which a busy machine gives a part
@@ -363,8 +323,8 @@ class RunningStudy:
 
     def _say_not_finished(self, names: Sequence[str], when: str, limit: str) -> None:
         if names:
-            self._open.append(f"Not finished {when}: {_listed(names, self._theorems)}.")
-            self._cuts += [CutPart(part, limit, "not finished") for part in _parts(names, self._theorems)]
+            self._open.append(f"Not finished {when}: {listed(names, self._theorems)}.")
+            self._cuts += [CutPart(part, limit, "not finished") for part in parts_of(names, self._theorems)]
 
     @property
     def share(self) -> float:
@@ -377,14 +337,14 @@ class RunningStudy:
         name, value = finished.name, finished.value
         if finished.is_late:
             limit = f"{SLOWEST:g} times the seconds of work, for this machine is slow"
-            self._cuts += [CutPart(part, limit, "the rest") for part in _parts([name], self._theorems)]
+            self._cuts += [CutPart(part, limit, "the rest") for part in parts_of([name], self._theorems)]
         self._done_cost += _COSTS.get(name, 1.0)
         if finished.refusal is not None:
-            what = _WORDS[name][1] if name in _WORDS else name
+            what = TASK_WORDS[name][1] if name in TASK_WORDS else name
             self._open.append(f"{what} could not be computed: {finished.refusal}")
             if name == "flow":
                 self._add_later()
-            elif name not in _WORDS and name not in self._theorems:
+            elif name not in TASK_WORDS and name not in self._theorems:
                 self._repeat(self._repetitions.after(name, None))
         elif name in self._theorems:
             answer = value if isinstance(value, TheoremAnswer) else answer_of(self._theorems[name], value)
@@ -398,7 +358,7 @@ class RunningStudy:
             with self._stage_of("Planning the repetitions of the run"):
                 left = self._seconds_left()
                 self._repeat(self._repetitions.begin(value, max_steps=self._allowed.max_steps, seconds_left=left))
-        elif name in _WORDS:
+        elif name in TASK_WORDS:
             self._study = replace(self._study, **{name: value})
         else:
             with self._stage_of(f"Comparing the run {name} with the first"):
@@ -417,10 +377,8 @@ class RunningStudy:
         """What is found so far."""
         answers = tuple(self._answers[key] for key in self._theorems if key in self._answers)
         left = self._unfinished
-        pending = [] if not left else [_listed([*left, *self._repetitions.waiting], self._theorems)]
-        limit = self._allowed.in_words(GEOMETRY_SHARE)
-        cuts = parts_cut_in(self._study, run_limit=self._run_limit, geometry_limit=limit)
-        cuts += [*self._cuts, *self._repetitions.cuts]
+        pending = [] if not left else [listed([*left, *self._repetitions.waiting], self._theorems)]
+        cuts = [*parts_cut_in(self._study, self._allowed), *self._cuts, *self._repetitions.cuts]
         return replace(
             self._study,
             answers=answers,
@@ -429,38 +387,10 @@ class RunningStudy:
             cuts=tuple(dict.fromkeys(cuts)),
         )
 
-    @property
-    def _run_limit(self) -> str:
-        """What cut the first run, or its exact part, short: steps are the same on every machine, seconds are not."""
-        flow = self._study.flow
-        if flow is None:
-            return ""
-        outcome = flow.trajectory.outcome
-        why = outcome.code if flow.descent is None or outcome.is_spent else flow.descent.why
-        if why == Outcome.MAX_SECONDS.code:
-            return self._allowed.in_words(FLOW_SHARE)
-        return f"{flow.max_steps:,.0f} steps"
-
     def _stage(self, name: str) -> str:
-        if name in _WORDS:
-            return _WORDS[name][0]
+        if name in TASK_WORDS:
+            return TASK_WORDS[name][0]
         if name in self._theorems:
             return f"checking {name}"
         done = len(self._study.variations) + 1
         return f"run {min(done, len(self._repetitions))} of {len(self._repetitions)} ({name})"
-
-
-def _listed(names: Sequence[str], theorems: dict[str, Theorem]) -> str:
-    """Names of tasks in words, alike ones counted."""
-    return ", ".join(_parts(names, theorems))
-
-
-def _parts(names: Sequence[str], theorems: dict[str, Theorem]) -> list[str]:
-    known = list(dict.fromkeys(_WORDS[name][0] for name in names if name in _WORDS))
-    asked = sum(name in theorems for name in names)
-    runs = sum(name not in _WORDS and name not in theorems for name in names)
-    if asked:
-        known.append(f"checking {asked} theorem{'s' if asked > 1 else ''}")
-    if runs:
-        known.append(f"{runs} repetition{'s' if runs > 1 else ''} of the run")
-    return known

@@ -34,12 +34,6 @@ from reluflow.dynamics.collocation.tuning import (
     MOST_LOG_RESCALING,
     MOST_STEP_GROWTH,
     MOST_STEP_SHRINKAGE,
-    OPERATIONS_A_CROSSING,
-    OPERATIONS_A_HEIGHT,
-    OPERATIONS_A_MATRIX,
-    OPERATIONS_A_WEIGHT,
-    OPERATIONS_AN_ENTRY,
-    OPERATIONS_AN_ITERATION,
     PRODUCTS_PER_EVENT,
     REJECTED_SHRINKAGE,
     SHORTER_NEXT,
@@ -79,17 +73,11 @@ class CollocationRun(AbstractRun):
         self._rescaled_time = 0.0
         self._steps_counting_all = 0  # steps for which samples that no neuron acts on count all the same
         self.rejected = 0
-        self._operations = 0.0
         is_closed = problem.has_single_output and problem.trains_output_layer and not self._state.has_begun_on_wall
         self._frozen = FrozenStart(self._state.spanned, rtol=rtol) if is_closed else None
         self.force_evaluations = self._state.num_evaluations
         self._see_ridge()
         self._state.output_error = rtol
-
-    @property
-    def operations(self) -> float:
-        """Iterations of all steps that were tried, the matrices made for them, and the crossings."""
-        return self._operations
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -232,21 +220,7 @@ class CollocationRun(AbstractRun):
             guess = state.forces_ahead(attempt.length * RULE.nodes)
         given = (state.neurons, state.outputs, guess, attempt.length, attempt.tolerance)
         bias_rate = float(np.exp(-2.0 * state.log_rescaling))
-        force_step = state.force_step
-        iterations, num_matrices = force_step.iterations, force_step.num_matrices
-        found = force_step.solve(*given, clock_tolerance=self._allowed, bias=state.bias, bias_rate=bias_rate)
-        self._count(force_step.iterations - iterations, force_step.num_matrices - num_matrices)
-        return found
-
-    def _count(self, iterations: int, num_matrices: int) -> None:
-        """Add to the operations what a step has cost that was tried."""
-        samples = self._state.samples
-        num_forces = len(samples.X) * samples.num_outputs
-        a_height = OPERATIONS_A_HEIGHT + OPERATIONS_A_WEIGHT * samples.X.shape[1]
-        self._operations += iterations * (
-            OPERATIONS_AN_ITERATION + a_height * num_forces * self._state.neurons.num_neurons
-        )
-        self._operations += num_matrices * (OPERATIONS_A_MATRIX + OPERATIONS_AN_ENTRY * num_forces**2)
+        return state.force_step.solve(*given, clock_tolerance=self._allowed, bias=state.bias, bias_rate=bias_rate)
 
     def _come_to_contact(self, attempt: StepAttempt, found: Solution, contact: float) -> None:
         """End the step where a neuron meets a sample that none acted on; or, there, count that sample from here on."""
@@ -371,7 +345,6 @@ class CollocationRun(AbstractRun):
         """Write the events of a step into the log, and the moments on its way where the outputs are known."""
         paths = found.paths
         is_event = np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]
-        self._operations += OPERATIONS_A_CROSSING * int(np.sum(paths.num_events))
         is_inner = POINTS < 1.0
         taus = np.concatenate([POINTS[is_inner], paths.event_taus[is_event]])
         times, log_times = self._times_at(taus, found, length)

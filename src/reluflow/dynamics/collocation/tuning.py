@@ -131,8 +131,3 @@ FELT_LOG_FORCE = 46.0  # a force within this of the strongest, e^-46 = 1e-20, is
 RESCALED_MARGIN = 1e4  # smallest margin beyond which neurons are rescaled: at a time of e^10000, beyond any asked for
 FADED_LEAD = 30.0  # a force e^-30 of the strongest moves no neuron within the growth that is followed
 MOST_LOG_RESCALING = 300.0  # ln of the growth up to which outputs, which grow by its square, are doubles
-
-# -- operations counted for budgets of work, 1e9 a second: fitted to 44 runs, to a factor 2 (`benchmarks/work.py`) ----
-OPERATIONS_AN_ITERATION, OPERATIONS_A_MATRIX, OPERATIONS_A_CROSSING = 8e5, 7e5, 1.8e4
-OPERATIONS_A_HEIGHT, OPERATIONS_A_WEIGHT = 30.0, 0.2  # of a neuron on a force, at each iteration: in all, and per input
-OPERATIONS_AN_ENTRY = 2.4  # of Newton's matrix between forces

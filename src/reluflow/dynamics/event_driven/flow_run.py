@@ -8,6 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.bernstein_kernels import values_at
+from reluflow.budget import count
 from reluflow.compilation.kernel import direct
 from reluflow.dynamics.event_driven.carrying_kernels import Arrivals
 from reluflow.dynamics.event_driven.event_kernels import Way, reach_event
@@ -66,7 +67,6 @@ class FlowRun(AbstractRun):
         self._tolerance, self._ridge = STEP_SHARE * rtol, ridge
         self._rescaled_time = 0.0
         self._idle_steps = 0
-        self._operations = 0.0
         self._state = FlowState(problem, self.recorder, ridge)
         self._kink_budget = KINK_SHARE * self._tolerance
         self._sample_of_wall = np.append(self._state.neurons.walls.first_sample, -1)  # the last wall is a = 0
@@ -78,11 +78,6 @@ class FlowRun(AbstractRun):
             self._frozen = None
         strongest = float(np.max(np.linalg.norm(self._state.group_pulls(), axis=1), initial=0.0))
         self._step = FIRST_RAPIDITY / strongest if strongest > 0 else 1.0
-
-    @property
-    def operations(self) -> float:
-        """Steps, and forces on as many columns as there were in each."""
-        return self._operations
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -135,7 +130,7 @@ class FlowRun(AbstractRun):
         a_force = num_columns * self.problem.dataset.n * (OPERATIONS_A_HEIGHT + OPERATIONS_A_WEIGHT * length)
         evaluations = self.force_evaluations
         self._step_or_jump(limit)
-        self._operations += OPERATIONS_A_STEP + a_force * (self.force_evaluations - evaluations)
+        count(OPERATIONS_A_STEP + a_force * (self.force_evaluations - evaluations))
 
     def _step_or_jump(self, limit: float) -> None:
         """One step, or while the outputs are negligible a jump."""

@@ -75,16 +75,10 @@ class SeparatedRun(AbstractRun):
         self.recorder = self._whole.recorder
         self._parts: list[_Part] = []
         self._separated_at = 0.0
-        self._operations = 0.0
         self._at_separation = _units_of(problem.network, None)
         self._may_separate = (
             problem.is_plain and problem.network.leak == 0.0 and problem.loss.fades and problem.dataset.is_binary
         )
-
-    @property
-    def operations(self) -> float:
-        """Those of the whole, then of its parts."""
-        return self._operations
 
     def advance(self, limit: float, most_steps: int = 1) -> None:
         """Take one step of the whole, or of every part up to a common time."""
@@ -100,7 +94,6 @@ class SeparatedRun(AbstractRun):
         whole.advance(limit, 1)
         self.time, self.log_time, self.outcome = whole.time, whole.log_time, whole.outcome
         self.steps, self.force_evaluations = whole.steps, whole.force_evaluations
-        self._operations = whole.operations
         if not self._may_separate or self.outcome is not None or not np.isfinite(self.time):
             return
         network = whole.network()
@@ -138,11 +131,10 @@ class SeparatedRun(AbstractRun):
 
     def _follow(self, part: AbstractRun, wanted: float, most_steps: float) -> float:
         """Advance a part to a time of its own clock, or until its steps are spent; how far it came."""
-        begun, evaluations, operations = part.steps, part.force_evaluations, part.operations
+        begun, evaluations = part.steps, part.force_evaluations
         while part.time < wanted and part.outcome is None and part.steps - begun < most_steps:
             part.advance(wanted, 1)
         self.force_evaluations += part.force_evaluations - evaluations
-        self._operations += part.operations - operations
         self.outcome = self.outcome or part.outcome
         return part.time
 
