@@ -229,6 +229,8 @@ def test_two_numbers_say_what_they_were_taken_for(reluflow, tmp_path):
 def test_a_study_begins_with_what_the_labels_were_taken_for(reluflow, tmp_path):
     path = table_with_labels(tmp_path / "digits.csv", [3, 8] * 3)
     words = ("study", path, "--quick", "--width", 4, "--max-steps", 20, "--out", tmp_path / "out")
-    assert reluflow(*words).out.startswith("Note: the labels 3 and 8 are taken as numbers")
+    result = reluflow(*words)
+    assert result.err.startswith("Note: The labels 3 and 8 are taken as numbers")
+    assert "taken as numbers" not in result.out  # it was said twice
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.index("taken as numbers to fit") < page.index("In short")

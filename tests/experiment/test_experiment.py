@@ -223,3 +223,9 @@ def test_a_sweep_takes_weight_decay_the_frozen_output_and_every_network_file(tmp
     problem = Experiment("three-points", init=files[1], weight_decay=0.1, frozen_output=True).problem()
     assert isinstance(problem.network, Network)
     assert not problem.trains_output_layer
+
+
+def test_the_old_name_of_the_changed_fields_warns():
+    experiment = Experiment("three-points", width=20)
+    with pytest.warns(DeprecationWarning, match=r"`Experiment.given\(\)` is now `Experiment.changed_fields\(\)`"):
+        assert experiment.given() == experiment.changed_fields() == {"data": "three-points", "width": 20}

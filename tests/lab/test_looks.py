@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pytest
 
 from lab.driving import drag, until
 
@@ -128,3 +129,17 @@ def test_canvases_are_opaque_and_never_black(open_page):
     start = page.evaluate("reluflow.plane().samples[0]")
     drag(page, start, [start[0] + 20, start[1]])
     assert page.evaluate(corner) == 3 * [[False, 255, 255, 255, 255]]
+
+
+@pytest.mark.parametrize("width", [320, 390, 700])
+def test_the_header_of_a_narrow_window_shows_every_button(open_page, width):
+    """Half of the buttons were out of sight, in a row that had to be pushed aside."""
+    page = open_page("v=1&name=three-points&width=4", settle=False)
+    page.set_viewport_size({"width": width, "height": 844})
+    for button in page.locator(".header-buttons button").all():
+        box = button.bounding_box()
+        assert 0.0 <= box["x"] < box["x"] + box["width"] <= width
+    assert page.evaluate("document.querySelector('.header-buttons').scrollWidth") <= page.evaluate(
+        "document.querySelector('.header-buttons').clientWidth"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") == width

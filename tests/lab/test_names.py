@@ -134,3 +134,37 @@ def test_a_sample_is_dragged_in_the_plot_of_the_function_over_a_plane(open_page,
     page.click("#undo")
     page.evaluate("reluflow.settled()")
     assert page.evaluate("reluflow.state().run.X") == before["X"]
+
+
+def test_the_curve_of_the_function_has_a_name_and_its_value(open_page):
+    """Nothing said which curve h is, nor what it is under the pointer."""
+    page = open_page(LINE)
+    box = page.locator(".function").bounding_box()
+    names = {name_at(page, ".function", 0.55 * box["width"], y) for y in np.arange(20, box["height"] - 20, 3)}
+    (found,) = [one for one in names if one.startswith("h(x)")]
+    words = re.match(r"h\(x\) = (\S+) at x = (\S+): what the network computes", found).groups()
+    value, x = (float(word.replace("\u2212", "-")) for word in words)
+    assert value == pytest.approx(outputs_at(page, x), abs=0.02)
+
+
+def outputs_at(page, x):
+    """h at (x, 1) by the neurons at the end of the run."""
+    arrays = page.evaluate("reluflow.run().arrays")
+    log_w, log_a, units, signs = (
+        np.array(list(arrays[name]["data"].values())).reshape(arrays[name]["shape"])[-1]
+        for name in ("log_w", "log_a", "units", "signs")
+    )
+    return float(np.sum(signs * np.exp(log_w + log_a) * np.maximum(units @ [x, 1.0], 0.0)))
+
+
+def test_shades_have_names(open_page):
+    """The deeper colours of the circle and of the plot of the function were explained nowhere."""
+    page = open_page(PLANE)
+    box = page.locator(".function").bounding_box()
+    words = {name_at(page, ".function", x, 0.5 * box["height"]) for x in np.arange(0.3, 0.7, 0.02) * box["width"]}
+    assert any("the shade is deeper where |h| is larger" in one for one in words), words
+    box = page.locator(".plane").bounding_box()
+    middle = np.array([0.5 * box["width"], 0.5 * box["height"]])
+    around = [middle + 0.2 * box["height"] * np.array([np.cos(a), np.sin(a)]) for a in np.arange(0.1, 6.2, 0.15)]
+    words = {name_at(page, ".plane", *place) for place in around}
+    assert any(re.search(r"Neurons in this cone respond to \d of 4 samples", one) for one in words), words

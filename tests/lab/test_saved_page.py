@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reluflow
+from reluflow.errors import InvalidInputError
 from reluflow.lab.wire import unpack
 from reluflow.study.growing_report import GrowingReport
 
@@ -153,3 +154,23 @@ def test_the_report_of_a_study_plays_the_run(tmp_path, chromium, width):
     page.close()
     assert complaints == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "about:"))] == []
+
+
+def test_samples_held_out_are_on_the_page(chromium, trajectory, tmp_path):
+    """The button of the laboratory took them along, and `to_html` could not."""
+    held = reluflow.Dataset([[0.3, 1.0], [-0.6, 0.8]], [0.4, 0.9])
+    trajectory.to_html(tmp_path / "run.html", held_out=held)
+    page = chromium.new_page()
+    try:
+        page.goto((tmp_path / "run.html").as_uri())
+        until(page, "reluflow.at() > 0")
+        page.evaluate("reluflow.scrub(1)")
+        page.wait_for_timeout(100)
+        assert len(page.evaluate("reluflow.held()")) == 2
+        loss = float(re.search(r"held out ([0-9.]+)", page.inner_text(".readout"))[1])
+    finally:
+        page.close()
+    network = trajectory.network
+    assert loss == pytest.approx(trajectory.problem.loss.total(network.outputs(held.X), held.y), rel=1e-3)
+    with pytest.raises(InvalidInputError, match="`held_out` must have one label"):
+        trajectory.to_html(held_out=reluflow.Dataset([[0.3]], [0.4]))

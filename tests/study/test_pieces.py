@@ -24,7 +24,7 @@ from reluflow.data.registry import load
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.study.export import as_json
 from reluflow.study.pieces import Pieces
-from reluflow.study.task import StudyTask
+from reluflow.study.task import Finished, StudyTask
 from reluflow.study.verdicts import ask_theorem
 from reluflow.study.whole_study import StudyInterrupted, study
 from reluflow.study.workers import SerialWorkers
@@ -74,6 +74,10 @@ def question(key="boursier2024:thm1", dataset=CLASSES, leak=0.0, seed=0, max_sec
     return StudyTask("theorem", partial(ask_theorem, key, dataset, leak, seed, max_seconds=max_seconds))
 
 
+def done(value):
+    return Finished(TASK.name, value, seconds=0.5)
+
+
 TASK = question()
 SHIFTED = Dataset(CLASSES.X * (1 + 2**-52), CLASSES.y, name="classes")
 
@@ -91,14 +95,14 @@ SHIFTED = Dataset(CLASSES.X * (1 + 2**-52), CLASSES.y, name="classes")
     ids=["theorem", "leak", "seed", "bias", "one bit", "seconds"],
 )
 def test_what_depends_on_anything_else_is_not_taken(tmp_path, task, max_seconds):
-    Pieces(tmp_path, max_seconds=60.0).keep(TASK, {"sentence": "kept"})
-    assert Pieces(tmp_path, max_seconds=60.0).find(question(max_seconds=2.0)) == ({"sentence": "kept"},)
+    Pieces(tmp_path, max_seconds=60.0).keep(TASK, done({"sentence": "kept"}))
+    assert Pieces(tmp_path, max_seconds=60.0).find(question(max_seconds=2.0)).value == {"sentence": "kept"}
     assert Pieces(tmp_path, max_seconds=max_seconds).find(task) is None
 
 
 def test_another_version_of_the_numerics_computes_again(tmp_path, monkeypatch):
-    Pieces(tmp_path).keep(TASK, 1.0)
-    assert Pieces(tmp_path).find(TASK) == (1.0,)
+    Pieces(tmp_path).keep(TASK, done(1.0))
+    assert Pieces(tmp_path).find(TASK).value == 1.0
     monkeypatch.setattr(numerics_version, "NUMERICS_VERSION", numerics_version.NUMERICS_VERSION + 1)
     assert Pieces(tmp_path).find(TASK) is None
 
@@ -135,7 +139,7 @@ FORGED = {
     "our function": _Runs(load, "three-points"),
     "our class that is no result": _Runs(Pieces, "here"),
     "a name": os.system,
-    "harmless": "words",
+    "harmless": Finished("theorem", "words"),
 }
 
 
@@ -144,34 +148,35 @@ def test_a_forged_piece_runs_nothing(tmp_path, monkeypatch, forged):
     """A folder may come from somebody else."""
     monkeypatch.chdir(tmp_path)
     pieces = Pieces(tmp_path / "pieces")
-    pieces.keep(TASK, "honest")
+    pieces.keep(TASK, done("honest"))
     (path,) = pieces.folder.iterdir()
     payload = pickle.dumps(forged)
     path.write_bytes(hashlib.sha256(payload).digest() + payload)
-    assert pieces.find(TASK) == (("words",) if forged == "words" else None)
+    found = pieces.find(TASK)
+    assert (found is not None and found.value == "words") == isinstance(forged, Finished)
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_damaged_piece_counts_as_absent(tmp_path):
     pieces = Pieces(tmp_path)
-    pieces.keep(TASK, CLASSES)
+    pieces.keep(TASK, done(CLASSES))
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
     for damaged in (b"", whole[:20], whole[:-1], whole[:-40] + bytes([whole[-40] ^ 1]) + whole[-39:]):
         path.write_bytes(damaged)
         assert pieces.find(TASK) is None
     path.write_bytes(whole)
-    assert pieces.find(TASK)[0].X.tobytes() == CLASSES.X.tobytes()
+    assert pieces.find(TASK).value.X.tobytes() == CLASSES.X.tobytes()
 
 
 def test_a_folder_that_cannot_be_written_is_said_once(tmp_path):
     (tmp_path / "file").write_text("")
     pieces = Pieces(tmp_path / "file" / "pieces")
     with pytest.warns(UserWarning, match="cannot be written"):
-        pieces.keep(TASK, 1.0)
+        pieces.keep(TASK, done(1.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        pieces.keep(TASK, 2.0)
+        pieces.keep(TASK, done(2.0))
 
 
 def test_an_interrupted_run_is_not_taken_for_a_finished_one(tmp_path, ctrl_c_in_the_run):

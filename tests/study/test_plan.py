@@ -103,7 +103,7 @@ def test_ctrl_c_within_the_run_keeps_the_run():
 def test_time_runs_out_and_the_story_says_what_is_missing():
     found = study(load("three-points"), theorems=(), max_seconds=1e-3, processes=2, **SMALL)
     assert found.flow is not None
-    assert any("Not finished within the 0.001 seconds allowed" in words for words in found.open_questions)
+    assert any("Not finished within 0.001 s in all" in words for words in found.open_questions)
 
 
 def test_descent_takes_over_and_is_named():
@@ -172,8 +172,8 @@ def test_draws_at_a_scale_whose_first_cannot_end_are_not_tried():
     assert repetitions.after("seed 0, scale 1e-2", cut) == []
     assert repetitions.waiting == []
     assert repetitions.open == [
-        "At scale 1e-2 the other 2 draws were not run, because the first there did not reach its end: The time allowed "
-        "was spent; raise `max_seconds` to go on."
+        "At scale 1e-2 the other 2 draws were not run, because the first there did not reach its end: The seconds "
+        "allowed were spent; raise `max_seconds` to go on."
     ]
     assert [(v.scale, v.seed) for v in repetitions.variations] == [("1e-1", 0), ("1e-3", 0), ("1e-2", 0)]
 

@@ -130,7 +130,7 @@ def test_odd_data_have_a_story(name):
 def test_a_run_cut_short_is_told_as_such(monkeypatch):
     from reluflow.study import flow_summary
 
-    monkeypatch.setattr(flow_summary, "DESCENT_WORK", 1.0)  # too little for the descent to end
+    monkeypatch.setattr(flow_summary, "DESCENT_SHARE", 1e-9)  # too little for the descent to end
     found = _quick(load("stewart"), max_steps=50)
     assert not found.flow.has_ended
     assert "from there by gradient descent" in found.verdict()[1]

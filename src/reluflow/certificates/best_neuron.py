@@ -15,12 +15,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IndexArray
+from reluflow.budget import count
 from reluflow.geometry.arrangement import num_cells
 from reluflow.geometry.boundary.minimum_norm import longest_of_shortest, shortest_over_bases
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.cones import activation_cones
 
 MAX_PATTERNS = 40_000
+_OPERATIONS_A_CALL, _OPERATIONS_A_PRODUCT, _OPERATIONS_A_ROUND = 2e5, 20.0, 4e4  # of 1e9 a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +152,7 @@ class NeuronOracle:
         for index, side in enumerate(self.sides):
             bases, columns = self._zonotope(side, forces, side.slopes, constant)
             found = shortest_over_bases(bases, columns, self.leak, 1.0, self._tolerance(forces, constant))
+            count(_OPERATIONS_A_CALL + _OPERATIONS_A_PRODUCT * len(bases) * self.X.size)
             vectors.append(found)
             sides.append(np.full(len(found), index))
             rows.append(np.arange(len(found)))
@@ -168,6 +171,7 @@ class NeuronOracle:
         for side in self.sides:
             bases, columns = self._zonotope(side, forces, side.slopes, constant)
             middle = bases + 0.5 * (self.leak + 1.0) * columns.sum(axis=0)
+            count(_OPERATIONS_A_CALL + _OPERATIONS_A_PRODUCT * len(bases) * self.X.size)
             likely_first = np.argsort(-np.linalg.norm(middle, axis=1))
             found, vector = longest_of_shortest(
                 bases[likely_first], columns, self.leak, 1.0, self._tolerance(forces, constant), best.value
@@ -226,6 +230,7 @@ class NeuronOracle:
                 for _ in range(max_rounds):
                     bases, columns = self._zonotope(side, forces, slopes[None], linear)
                     vector = shortest_over_bases(bases, columns, self.leak, 1.0, self._tolerance(forces, linear))[0]
+                    count(_OPERATIONS_A_ROUND + 3.0 * self.X.size)
                     length = float(np.linalg.norm(vector))
                     if length <= value * (1.0 + 1e-12):
                         break

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.budget import Budget
 from reluflow.certificates.backends.clarabel import shortest_sum
 from reluflow.certificates.backends.highs import smallest_coefficients
 from reluflow.certificates.best_neuron import MAX_PATTERNS, Gains, NeuronOracle
@@ -24,7 +25,6 @@ from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.arrangement import num_cells
 from reluflow.network.network import Network, checked_leak, row_norms
-from reluflow.processor_time import ProcessorTime
 
 MOST_ROUNDS = 200
 _PER_ROUND = 12  # columns that enter at most per cone program
@@ -157,7 +157,7 @@ def minimum_norm_network(
     if float(np.linalg.norm(dataset.y)) <= misfit or top == 0.0:
         return MinimumNorm(0.0, 0.0, True, np.zeros(dataset.n), None, float(np.linalg.norm(dataset.y)), 0)
     X, y = dataset.X / (size or 1.0), dataset.y / top
-    allowed = ProcessorTime(max_seconds)
+    allowed = Budget(max_seconds)
     unit = top / (size or 1.0)
     if dataset.n > _MOST_SAMPLES and slope < 1.0:
         bound, scaled = _bound_of_labels(X, y, slope, misfit / top, max_patterns)
@@ -218,7 +218,7 @@ class _Columns:
         leak: float,
         misfit: float,
         max_patterns: int,
-        allowed: ProcessorTime,
+        allowed: Budget,
     ) -> None:
         self.X, self.y, self.leak, self.misfit, self.max_patterns = X, y, leak, misfit, max_patterns
         self._allowed = allowed

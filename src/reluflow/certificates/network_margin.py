@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.budget import Budget
 from reluflow.certificates.backends.clarabel import RateColumn, SmallestRate, smallest_rate
 from reluflow.certificates.best_neuron import MAX_PATTERNS, NeuronOracle
 from reluflow.certificates.hard_margin import require_labels
@@ -21,7 +22,6 @@ from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.arrangement import num_cells
 from reluflow.network.network import Network, checked_leak
-from reluflow.processor_time import ProcessorTime
 
 _SMALL_PROBLEM = 600  # n d up to which local search takes a few seconds
 _LARGEST_DATA = 3_000_000  # numbers in the samples: some four thousand images of MNIST
@@ -121,7 +121,7 @@ def network_margin(
     uniform = np.full(dataset.n, 1.0 / dataset.n)
     if scale == 0.0:
         return NetworkMargin(0.0, 0.0, True, uniform, None, 0)
-    X, allowed = dataset.X / scale, ProcessorTime(max_seconds)
+    X, allowed = dataset.X / scale, Budget(max_seconds)
     program = _ColumnProgram(X, dataset.y, slope, signs, max_patterns)
     most_columns = max(_PROGRAM_ENTRIES // X.size, 2)
     multipliers, best_multipliers, upper = uniform, uniform, np.inf

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray
+from reluflow.budget import count
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.walls import orthonormal_rows
 
@@ -342,8 +343,10 @@ def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
         found = np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
         found = np.full(len(right), np.inf)
+    count(1e5 + 0.05 * len(right) ** 3)  # and what is made around it
     if np.linalg.norm(found) <= _LARGEST_STEP:
         return np.asarray(found)
+    count(75.0 * len(right) ** 2)
     return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0])
 
 

@@ -63,7 +63,7 @@ def _opening(word: str | None, run: GivenOptions) -> tuple[dict[str, Any], str]:
         changes = {"name": data.name[:80], "X": data.X.tolist(), "y": data.y.tolist()}
         changes["loss"] = "logistic" if data.is_binary else "square"
     if run.file is not None:
-        ignored = [name for name in experiment.given() if name not in (*FIELDS, *DATA, "data", "digests")]
+        ignored = [name for name in experiment.changed_fields() if name not in (*FIELDS, *DATA, "data", "digests")]
         if ignored:
             note(f"the laboratory has no control for {', '.join(ignored)} of {run.file}.")
         taken = (name for name in FIELDS if name not in ("name", "X", "y", "bias") and run.is_given(name))

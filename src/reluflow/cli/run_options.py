@@ -89,10 +89,10 @@ def run_options(
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
-        def with_run(**given: Any) -> Any:
-            typed = {name: given.pop(name) for name in names}
+        def with_run(**options: Any) -> Any:
+            typed = {name: options.pop(name) for name in names}
             texts = {name: text_of(value) for name, value in typed.items() if value is not None}
-            return command(run=GivenOptions(texts, given.pop(_FILE), defaults, frozenset(names)), **given)
+            return command(run=GivenOptions(texts, options.pop(_FILE), defaults, frozenset(names)), **options)
 
         decorated: Callable[..., Any] = click.option(
             "--experiment",

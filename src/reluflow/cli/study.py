@@ -41,7 +41,11 @@ if TYPE_CHECKING:
 )
 @click.option("--lemmas", is_flag=True, help="Ask every encoded result, lemmas included, not only the theorems.")
 @click.option("--quick", is_flag=True, help="One run, no repetitions, no theorems: seconds on small data.")
-@max_seconds_option()
+@max_seconds_option(
+    None,
+    words="Seconds allowed on the clock, more than half of them to the first run; inf: any. Default: as much counted "
+    "work as two cores do in about 60 seconds, so that a busy machine gives the same answer.",
+)
 @max_steps_option
 @click.option("--processes", type=click.IntRange(min=1), help="Processes side by side; default: one per core.")
 @click.option("--animate", is_flag=True, help="Also write run.gif, the run as a moving picture (at most two inputs).")
@@ -55,7 +59,7 @@ def command(
     scales: str,
     lemmas: bool,
     quick: bool,
-    max_seconds: float,
+    max_seconds: float | None,
     max_steps: int | None,
     processes: int | None,
     animate: bool,
@@ -158,8 +162,7 @@ def command(
 
 
 def _print(found: Study, report: GrowingReport, *, laboratory: str, animated: tuple[Path | None, ...]) -> None:
-    noted = [f"Note: {words}." for words in found.notes]
-    for sentence in (*noted, *found.verdict(), "", *found.sentences(), ""):
+    for sentence in (*found.verdict(), "", *found.sentences(), ""):
         print_text(sentence)
     if found.cuts:
         rows = [(cut.part, cut.limit, cut.missing) for cut in found.cuts]

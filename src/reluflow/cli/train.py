@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     help="Solve for the limit of a run that ends at a requested time as well, however far it is.",
 )
 @max_seconds_option(
-    None, words="Seconds allowed to the work; what is open then is named; inf: any. Default: 60 for the flow."
+    None,
+    words="Seconds allowed, of processor time; inf: any. Default: for the flow 60 seconds of counted work, so that a "
+    "busy machine ends it at the same step.",
 )
 @max_steps_option
 @path_option("--save", "FILE.nc", "Keep the trajectory (netCDF or .zarr).")
@@ -128,7 +130,7 @@ def command(
     return status
 
 
-FLOW_SECONDS = 60.0  # allowed to the flow unless asked otherwise; a descent ends after its iterations
+FLOW_SECONDS = 60.0  # of work, allowed to the flow unless asked otherwise; a descent ends after its iterations
 
 
 def _seconds_allowed(asked: float | None, method: str, checkpoint: Path | None) -> float:

@@ -9,7 +9,8 @@ What whoever writes a solver must give, and `tests/dynamics/test_solver_contract
    the time `limit`. Where it gets there it sets `time` to `limit` itself, so that snapshots stand at exact times. Where
    a method has no state at that time (iterates exist at lr * k only) the network stands still until then.
    It keeps `time`, `log_time`, `steps` and `force_evaluations` up to date, writes events into `recorder`, and sets
-   `outcome` where the method itself cannot go on; it is not called again after that.
+   `outcome` where the method itself cannot go on; it is not called again after that. What it costs it may count with
+   `reluflow.budget.count`; else its steps and force evaluations are counted for it.
 2. `network()` and `outputs()` only read: asking, however often, changes no later number. What they return is not
    changed afterwards, and `outputs()` is `network().outputs(X)` to rounding. `network().log_scale` may be anything.
 3. No number that is not finite is ever shown. A method that leaves the range of a double goes back to its last finite

@@ -288,8 +288,10 @@ class Allowance:
     ----------
     seconds
         Processor time of the thread that called `train`, so that a busy machine ends a run where an idle one does;
-        compiling is not counted. By the clock a run may take `LONGEST_WAIT` times as long, for what waits (for an
-        accelerator, or for a core) must end too. A step is not broken off, so the run may take one longer.
+        compiling is not counted. Within `reluflow.budget.counting_work` it is seconds of work, as they are counted
+        along the way, with which every machine ends it at the same step. By the clock a run may take `LONGEST_WAIT`
+        times as long as it may compute, for what waits (for an accelerator, or for a core) must end too. A step is not
+        broken off, so the run may take one longer.
     steps
         Of the whole run, those of earlier calls included.
 
@@ -314,10 +316,12 @@ class Allowance:
         """A function that gives the outcome if nothing is left, else None; the clock starts now."""
         if np.isinf(self.seconds):  # no clock is read: that takes as long as a small step on some machines
             return self._steps_taken
+        from reluflow.budget import LOADING_SECONDS, SLOWEST, Budget
         from reluflow.compilation.clock import computing_time  # loads Numba, which a run does anyway
-        from reluflow.processor_time import ProcessorTime
 
-        allowed, end = ProcessorTime(self.seconds), computing_time() + LONGEST_WAIT * self.seconds
+        allowed = Budget(self.seconds)
+        longest = LOADING_SECONDS + SLOWEST * self.seconds if allowed.is_of_work else self.seconds
+        end = computing_time() + LONGEST_WAIT * longest
 
         def check(run: AbstractRun) -> Outcome | None:
             if run.steps >= self.steps:

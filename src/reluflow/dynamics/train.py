@@ -10,6 +10,7 @@ import numpy as np
 
 from reluflow.after_run import Stage
 from reluflow.arrays import FloatArray
+from reluflow.budget import count, operations_done
 from reluflow.dynamics.checkpoint import Checkpoint, settings_of
 from reluflow.dynamics.keep import Keep, Recording
 from reluflow.dynamics.matrix_threads import matrix_threads
@@ -24,6 +25,9 @@ from reluflow.network import Network
 
 _SECONDS_BETWEEN_MARKS = 0.1  # what Ctrl-C in the middle of a step may cost, or
 _MARKS_SHARE = 0.02  # as long as it takes for marks to cost no more than this share of the time
+
+_OPERATIONS_A_STEP = 500.0  # of 1e9 a second, besides the products, in a compiled loop
+_OPERATIONS_A_PRODUCT = 0.5  # of a number of a sample with one of a neuron, there and back: several at a time
 
 
 def train(
@@ -121,7 +125,7 @@ def train(
             while outcome is None:
                 is_whole = False
                 limit = min(recording.next_time, horizon, time_limit if recording.has_all_times else np.inf)
-                run.advance(limit, int(min(recording.next_step, max_steps)) - run.steps)
+                advance_counted(run, limit, int(min(recording.next_step, max_steps)) - run.steps)
                 recording.add(run)
                 is_whole = True
                 if time.monotonic() > mark.is_due_at:
@@ -154,6 +158,16 @@ def train(
             _trajectory(problem, solver, outcome, run, recording, end, point, drift)
         ) from interrupt
     return _trajectory(problem, solver, outcome, run, recording, end, point, drift)
+
+
+def advance_counted(run: AbstractRun, limit: float, most_steps: int) -> None:
+    """`run.advance`, with its work counted."""
+    done, steps, evaluations = operations_done(), run.steps, run.force_evaluations
+    run.advance(limit, most_steps)
+    if operations_done() == done:
+        products = run.problem.dataset.X.size * run.problem.network.num_neurons * run.problem.num_outputs
+        count(_OPERATIONS_A_STEP * (run.steps - steps))
+        count(_OPERATIONS_A_PRODUCT * products * (run.force_evaluations - evaluations))
 
 
 def _end_point(run: AbstractRun, outcome: Outcome) -> Limit:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     import xarray
 
+    from reluflow.data.dataset import Dataset
+
 
 class Law(StrEnum):
     """What a method of training computes."""
@@ -56,7 +58,7 @@ class Outcome(Enum):
     DIVERGED = ("diverged", "The iterates left the range of a double; the last finite one is kept; lower `lr`.")
     VANISHED = ("vanished", "The loss fell below the smallest double, so a rate relative to it has no meaning left.")
     MAX_STEPS = ("max-steps", "The largest allowed number of steps was taken; raise `max_steps` to go on.")
-    MAX_SECONDS = ("max-seconds", "The time allowed was spent; raise `max_seconds` to go on.")
+    MAX_SECONDS = ("max-seconds", "The seconds allowed were spent; raise `max_seconds` to go on.")
     INTERRUPTED = ("interrupted", "The run was interrupted; what was done is kept.")
 
     def __init__(self, code: str, sentence: str) -> None:
@@ -265,6 +267,7 @@ class Trajectory(RowsToFrame):
         title: str | None = None,
         limit: Any = None,
         states: Sequence[Snapshot] = (),
+        held_out: Dataset | None = None,
     ) -> str:
         """The run as one self-contained web page with a slider, its events and their explanations; no server needed.
 
@@ -278,12 +281,14 @@ class Trajectory(RowsToFrame):
             What `certified_limit(trajectory)` said, to be said on the page too.
         states
             States of the run to show, where they are kept apart from it; by default its snapshots or frames.
+        held_out
+            Samples that it was not trained on, shown hollow, with their loss.
         """
         from importlib import import_module
 
         # by name, since the viewer stands above the dynamics and knows them, not the other way round
         page: str = import_module("reluflow.lab.saved_page").page_of(
-            self, path, title=title, limit=limit, states=states
+            self, path, title=title, limit=limit, states=states, held_out=held_out
         )
         return page
 

@@ -61,8 +61,8 @@ def network_for(experiment: Experiment, dataset: Dataset) -> Network:
         dataset.refuse_several_outputs("`--width inf`")
         quadrature = circle_quadrature(dataset, num_nodes=experiment.nodes, scale=scale, leak=leak)
         return with_output_bias(quadrature, experiment.output_bias)
-    drawn = scheme(dataset, width=width, scale=scale, rng=neuron_rng(experiment.seed), leak=leak)
-    return with_output_bias(drawn, experiment.output_bias)
+    network = scheme(dataset, width=width, scale=scale, rng=neuron_rng(experiment.seed), leak=leak)
+    return with_output_bias(network, experiment.output_bias)
 
 
 def with_output_bias(network: Network, choice: str | None) -> Network:

@@ -14,6 +14,7 @@ from reluflow.data.choice import TableChoice, labels_under
 from reluflow.data.dataset import Dataset
 from reluflow.data.reading import Reading
 from reluflow.data.registry import REGISTRY, parse_spec, suggested_settings
+from reluflow.deprecation import warn_old_form
 from reluflow.errors import InvalidInputError
 from reluflow.experiment import field_types as types
 from reluflow.experiment.building import descent_for, flow_for, loss_for, network_for, reading_for, rule_for
@@ -145,9 +146,9 @@ class Experiment:
     @property
     def choice(self) -> TableChoice:
         """How its table is read; under the square loss labels 0 and 1 are numbers, as for every command."""
-        given = {name: getattr(self, name) for name in DATA_FIELDS}
+        table_fields = {name: getattr(self, name) for name in DATA_FIELDS}
         return TableChoice(
-            **given | {"labels": labels_under(self.labels, self.loss)}, loss=self.loss, is_command_line=True
+            **table_fields | {"labels": labels_under(self.labels, self.loss)}, loss=self.loss, is_command_line=True
         )
 
     def reading(self) -> Reading:
@@ -201,10 +202,19 @@ class Experiment:
 
     # its forms
 
+    def changed_fields(self) -> dict[str, Any]:
+        """The fields that are not at their defaults, and the data.
+
+        >>> Experiment("three-points", width=20).changed_fields()
+        {'data': 'three-points', 'width': 20}
+        """
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if name == "data" or value != _default(name)}
+
     def given(self) -> dict[str, Any]:
-        """The fields that are not at their defaults, and the data."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in found.items() if name == "data" or value != _default(name)}
+        """The old name of `changed_fields`."""
+        warn_old_form("Experiment.given()", "Experiment.changed_fields()")
+        return self.changed_fields()
 
     def with_texts(self, texts: Mapping[str, str | None], *, prefix: str = "") -> Self:
         """The experiment with fields changed to what these texts say; None leaves open what can be left open."""
@@ -244,7 +254,7 @@ class Experiment:
 
     def to_document(self) -> dict[str, Any]:
         """Plain values, fields at their defaults left out."""
-        plain = {name: _as_list(value) for name, value in self.given().items() if value is not None}
+        plain = {name: _as_list(value) for name, value in self.changed_fields().items() if value is not None}
         return plain | ({"digests": dict(self.digests)} if self.digests else {})
 
     def to_toml(self) -> str:
@@ -280,7 +290,7 @@ class Experiment:
     def options(self) -> list[str]:
         """The words after `reluflow train`."""
         known, words = settings(), []
-        for name, value in self.given().items():
+        for name, value in self.changed_fields().items():
             if name in ("data", "digests"):
                 continue
             if not known[name].is_option:
@@ -296,7 +306,7 @@ class Experiment:
 
     def python_lines(self) -> str:
         """The same run in Python, complete in itself."""
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self.given().items())
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self.changed_fields().items())
         more = [f"times={self.times!r}"] if self.times else []
         more += [f"horizon={self.horizon!r}"] if self.horizon is not None else []
         return "\n".join(

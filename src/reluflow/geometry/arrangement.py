@@ -17,6 +17,7 @@ from math import comb
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IndexArray, IntArray, SignArray
+from reluflow.budget import count
 from reluflow.errors import InvalidInputError
 
 # Of the samples as they are given: cosines and distances between unit vectors at most TIE count as zero. Those between
@@ -24,6 +25,7 @@ from reluflow.errors import InvalidInputError
 # that has come to a wall is `boundary.tolerance.ROUNDING`.)
 TIE = 1e-10
 EXACT = 1e-13
+_OPERATIONS_A_FACE = 5e3  # of 1e9 a second, among 100 samples
 NEAR = 1e-7
 
 
@@ -173,6 +175,7 @@ def arrangement_faces(U: FloatArray, *, open_only: bool = False) -> Faces:
     fillings = np.array(list(product((1, -1) if open_only else (1, 0, -1), repeat=r - 1)), dtype=np.int8)
     sizes = np.count_nonzero(fillings, axis=1).astype(np.int64)
     table = kernels.add_faces(table, rays[is_simple], signs[is_simple], fillings, fillings != 0, sizes)
+    count(_OPERATIONS_A_FACE * table.num_faces)
     for index in _distinct_up_to_sign(signs, np.flatnonzero(~is_simple)):
         local = _local_faces(U[signs[index] == 0], r - 1, open_only=open_only)
         notes += local.notes

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.budget import Budget
 from reluflow.data.dataset import Dataset
 from reluflow.data.in_memory import as_dataset
 from reluflow.geometry.arrangement import (
@@ -31,7 +32,6 @@ from reluflow.geometry.face_pairs import FacePair, PairKind, PairLines
 from reluflow.geometry.landscape import check_leak
 from reluflow.geometry.output_walls import check_output_forces
 from reluflow.losses import AbstractLoss, loss_named
-from reluflow.processor_time import ProcessorTime
 from reluflow.tables import RowsToFrame, html_table
 
 
@@ -190,7 +190,7 @@ def extremal_pairs_of(
 
         return pairs_by_search(samples, pulls, leak, rounded_count(count), max_cones, max_seconds, progress)
     faces = arrangement_faces(directions.U)
-    visit = lines.visit(faces, ProcessorTime(max_seconds), progress)
+    visit = lines.visit(faces, Budget(max_seconds), progress)
     if missed := visit.num_faces - visit.num_done:
         why = f"{missed:,} of {visit.num_faces:,} cones were not visited, for the time was spent"
         return _collect(lines, visit.pairs, exact=False, notes=visit.notes, why=why)

@@ -10,13 +10,14 @@ from typing import Literal
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.budget import Budget, count
 from reluflow.geometry.arrangement import TIE, DistinctDirections, Faces
 from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.geometry.extremal import Landing, landing_on
 from reluflow.geometry.pair_limit import EQUAL, is_largest_beside
 from reluflow.geometry.subgradient import LineCoefficients, line_coefficients
-from reluflow.processor_time import ProcessorTime
 
+_OPERATIONS_A_FACE = 2e5  # of 1e9 a second, besides the products
 _MOST_EVEN = 6  # walls of a pair that are felt to second order only: up to 2^6 sides are looked at
 PairKind = Literal["maximum", "saddle", "open"]
 
@@ -56,7 +57,7 @@ class PairLines:
         self.scale = float(np.sum(np.linalg.norm(forces, axis=1) * directions.lengths))
         self.has_kink = np.linalg.norm(self.plus - self.minus, axis=1) > TIE * self.scale
 
-    def visit(self, faces: Faces, allowed: ProcessorTime, progress: Callable[[float], None] | None) -> Visit:
+    def visit(self, faces: Faces, allowed: Budget, progress: Callable[[float], None] | None) -> Visit:
         """All faces, those with the same walls at a time."""
         is_wall = (faces.signs == 0) & self.has_kink
         _, group = np.unique(is_wall, axis=0, return_inverse=True)
@@ -69,6 +70,7 @@ class PairLines:
                 break
             rates, pairs = self._visit_block(faces.signs[block], is_wall[block[0]], faces.witnesses[block], notes)
             found += pairs
+            count(len(block) * (_OPERATIONS_A_FACE + self.directions.U.size * self.forces.shape[1]))
             leading.append(rates)
             done += len(block)
             if progress is not None:

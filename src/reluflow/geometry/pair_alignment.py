@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray, IntArray
+from reluflow.budget import Budget, count
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.geometry import alignment_kernels as codes
@@ -24,8 +25,8 @@ from reluflow.geometry.output_walls import OutputWalls
 from reluflow.geometry.pair_limit import PairLimit
 from reluflow.geometry.pair_path import PairPath, PathEnd
 from reluflow.losses import AbstractLoss
-from reluflow.processor_time import ProcessorTime
 
+_OPERATIONS_AN_EVENT = 3e5  # of a neuron and its search for the next, of 1e9 a second, besides the products
 SAME_PAIR = 1e-8  # two limits this close, of unit directions, are one extremal pair
 _EVENTS, _EVENTS_A_SAMPLE = 10_000, 5  # after so many, or so many for each sample, a neuron is given up
 
@@ -79,10 +80,12 @@ def align_pairs(
     """
     pulled, inner, outer = _checked(X, forces, w, v, leak)
     most = max(_EVENTS, _EVENTS_A_SAMPLE * len(pulled.plus)) if max_events is None else max_events
-    allowed, m, paths, ends = ProcessorTime(max_seconds), len(inner), [], []
+    allowed, m, paths, ends = Budget(max_seconds), len(inner), [], []
     for block in allowed.blocks(m):
         for j in range(block.start, block.stop):
             path, end = _followed(pulled, inner[j], outer[j], np.inf, most)
+            num_events = 0 if path is None else len(path.events)
+            count((1 + num_events) * (_OPERATIONS_AN_EVENT + pulled.walls.normals.size * outer.shape[1]))
             paths.append(path)
             ends.append(end)
         if progress is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from reluflow.compilation.clock import computing_time
+from reluflow.budget import Budget, counting_work
 from reluflow.errors import ReluflowError
 from reluflow.lab.answers import Line, Request, answer
 from reluflow.threads import at_most_threads
@@ -31,7 +31,6 @@ def low_priority() -> Iterator[None]:
 
 def answer_request(channel: Channel, request: Request, num_threads: int) -> None:
     """Answer a request, in messages of the channel; returns early where it is cancelled."""
-    began = computing_time()
 
     def look() -> None:
         if channel.should_stop():
@@ -39,7 +38,7 @@ def answer_request(channel: Channel, request: Request, num_threads: int) -> None
 
     def step(_: Any) -> None:
         look()
-        if computing_time() - began > request.seconds:
+        if budget.is_spent:
             raise KeyboardInterrupt  # the run keeps what was done and says that it was interrupted
 
     def stage(words: str) -> None:
@@ -51,7 +50,8 @@ def answer_request(channel: Channel, request: Request, num_threads: int) -> None
         look()
 
     try:
-        with at_most_threads(num_threads):
+        with at_most_threads(num_threads), counting_work():
+            budget = Budget(request.seconds)
             answer(request, Line(step, stage, frame))
     except _Cancelled:
         return

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from reluflow.budget import SLOWEST
 from reluflow.lab.answering import Message, answer_request, low_priority
 from reluflow.lab.answers import Request
 from reluflow.lab.warming import load_machine_code
@@ -54,7 +55,7 @@ class Computing:
         task = self._pool(name).submit(answer_request, job.request, self._num_threads[name], on_message=put)
         task.future.add_done_callback(lambda future: put(None))
         cancelling = asyncio.ensure_future(job.cancelled.wait())
-        deadline = loop.time() + max(job.request.seconds, LONGEST) + GRACE
+        deadline = loop.time() + max(SLOWEST * job.request.seconds, LONGEST) + GRACE
         was_asked = False
         try:
             while True:

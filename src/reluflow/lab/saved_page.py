@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reluflow.certificates.limits.certified_limit import CertifiedLimit
+    from reluflow.data.dataset import Dataset
+    from reluflow.dynamics.problem import TrainingProblem
     from reluflow.dynamics.trajectory import Snapshot, Trajectory
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
@@ -58,6 +60,7 @@ def page_of(
     title: str | None = None,
     limit: CertifiedLimit | None = None,
     states: Sequence[Snapshot] = (),
+    held_out: Dataset | None = None,
 ) -> str:
     """One self-contained page of a run, written to `path` where one is given.
 
@@ -73,6 +76,8 @@ def page_of(
         What `certified_limit(trajectory)` said, to be said on the page too.
     states
         States of the run to show, where they are kept apart from it.
+    held_out
+        Samples that it was not trained on.
     """
     from reluflow.lab.adapter import limit_words
     from reluflow.lab.widget import frames_of
@@ -87,9 +92,23 @@ def page_of(
         (DATA, base64.b64encode(data).decode()),
         (RUN, base64.b64encode(run).decode()),
         (LIMIT, json.dumps(words).replace("<", "\\u003c")),
-        (HELD, "null"),  # samples held out in the laboratory, whose button fills it
+        (HELD, json.dumps(_held_out(trajectory.problem, held_out)).replace("<", "\\u003c")),
     ):
         page = page.replace(mark, text)
     if path is not None:
         Path(path).write_text(page, encoding="utf-8")
     return page
+
+
+def _held_out(problem: TrainingProblem, samples: Dataset | None) -> dict[str, Any] | None:
+    """Samples held out and the objective they are judged by, as the scripts of the page read them."""
+    if samples is None:
+        return None
+    trained, loss = problem.dataset, problem.loss
+    if samples.d != trained.d or samples.classes != trained.classes or samples.y.ndim > 1:
+        raise InvalidInputError(
+            f"`held_out` must have one label for each sample, of the kind trained on, and {trained.d} inputs, got "
+            f"{samples!r}."
+        )
+    objective = {"loss": loss.name, "factor": loss.factor, "reduction": loss.reduction}
+    return {"X": samples.X.tolist(), "y": samples.y.tolist(), **objective}

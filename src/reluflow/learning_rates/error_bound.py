@@ -15,12 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.budget import Budget, count
 from reluflow.dynamics.event import Event, EventKind
 from reluflow.learning_rates.reference_flow import ReferenceFlow
 from reluflow.learning_rates.sharpness import Hessian, piece_of
 from reluflow.network import Network
-from reluflow.processor_time import ProcessorTime
 
+_OPERATIONS_A_HESSIAN = 1e3  # at both ends of a stretch, for each product of a neuron with a sample, of 1e9 a second
 _CROSSINGS = (EventKind.REFRACTION, EventKind.DEATH)
 _MOST_PER_TIME = 4  # crossings for each time that is asked for: with more of them there is no bound from the first on
 
@@ -57,7 +58,7 @@ class AlongTheFlow:
 
 def curvature_along(reference: ReferenceFlow, *, num_times: int = 48, max_seconds: float = np.inf) -> AlongTheFlow:
     """Measure the Hessian along the flow up to the horizon of the comparison, or as far as the seconds last."""
-    allowed = ProcessorTime(max_seconds)
+    allowed = Budget(max_seconds)
     end = reference.horizon
     grid = np.concatenate([np.linspace(0.0, end, num_times // 2), np.geomspace(end * 1e-3, end, num_times // 2)])
     events, until = _crossings(reference, _MOST_PER_TIME * num_times)
@@ -82,6 +83,7 @@ def curvature_along(reference: ReferenceFlow, *, num_times: int = 48, max_second
         distance = _grown(distance, stop - start, max(-first[0], -last[0]), 0.5 * max(first[2], last[2]))
         distance = np.inf if stop > until else distance
         found.append((stop, last[1], last[0], _reached(last[3], distance)))
+        count(_OPERATIONS_A_HESSIAN * reference.problem.network.num_neurons * reference.problem.dataset.X.size)
         before = slopes
     columns = np.array(found).T if found else np.zeros((4, 0))
     return AlongTheFlow(*columns)

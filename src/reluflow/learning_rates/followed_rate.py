@@ -8,18 +8,19 @@ from enum import StrEnum
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.budget import Budget, count
 from reluflow.certificates.limits.undecided import limit_or_undecided
 from reluflow.learning_rates.gate_history import Departure, first_departure
 from reluflow.learning_rates.reference_flow import ReferenceFlow, follow_flow
 from reluflow.learning_rates.sharpness import chatter_at, sharpness
 from reluflow.learning_rates.watched_descent import DescentRule, WatchedDescent
-from reluflow.processor_time import ProcessorTime
 
 NUM_TIMES = 48  # at which the outputs are compared
 _LONGER = (1, 4, 16)  # times the horizon for which a descent that has not come down is followed
 # where steps cost less than the flow that takes over, which has little to do near its limit; so many steps at least
 _CHEAP_LONGER, _CHEAP_STEPS = (16, 64), (1_000, 16_000)
 _CHEAP = 5e7  # products of a weight and a coordinate that 16 horizons may take to be cheap
+_OPERATIONS_A_STEP = 500.0  # of a descent, besides its products, of 1e9 a second
 _AT_ONCE = 2e8  # the same between two looks at the clock
 _LEFT = 1e-5  # share of the fall of its loss that a descent near its limit may have left: the flow has a tenth of it
 _AT_REST = 1e-12  # share at which it is there, whatever the sharpest of the pieces that meet says
@@ -99,7 +100,7 @@ def follow_rate(
     max_seconds
         Of processor time, the flow that takes over where descent has come down included.
     """
-    allowed, descent = ProcessorTime(max_seconds), WatchedDescent(reference.problem, rule)
+    allowed, descent = Budget(max_seconds), WatchedDescent(reference.problem, rule)
     lr, times, distances = rule.lr, [], []
     last = max(1, int(reference.horizon / lr))
     for step in comparison_steps(lr, reference.horizon) if outputs is not None else ():
@@ -119,7 +120,7 @@ def follow_rate(
 
 
 def _ending(
-    reference: ReferenceFlow, descent: WatchedDescent, last: int, allowed: ProcessorTime
+    reference: ReferenceFlow, descent: WatchedDescent, last: int, allowed: Budget
 ) -> tuple[DescentOutcome, bool | None, float]:
     """How descent ends: where it has come down, the flow from there says where that is; whether it can stay there."""
     problem, loss = reference.problem, np.inf
@@ -159,11 +160,13 @@ def _products(descent: WatchedDescent) -> float:
     return 2.0 * descent.problem.dataset.X.size * descent.problem.network.num_neurons
 
 
-def _advance(descent: WatchedDescent, step: int, allowed: ProcessorTime) -> bool:
+def _advance(descent: WatchedDescent, step: int, allowed: Budget) -> bool:
     """Go on to an iteration with a look at the clock now and then; whether it was not spent on the way."""
     at_once = max(1, int(_AT_ONCE / _products(descent)))
     while descent.steps < step and not descent.has_overflowed:
         if allowed.is_spent:
             return False
-        descent.advance(min(step, descent.steps + at_once))
+        before = descent.steps
+        descent.advance(min(step, before + at_once))
+        count((descent.steps - before) * (_OPERATIONS_A_STEP + _products(descent)))
     return True

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from reluflow.budget import Budget
 from reluflow.dynamics.descent.descent_run import materialized
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
@@ -19,7 +20,6 @@ from reluflow.learning_rates.reference_flow import ReferenceFlow
 from reluflow.learning_rates.sharpness import Sharpness, sharpness
 from reluflow.learning_rates.stochastic import ShareAtLimit, share_at_limit
 from reluflow.learning_rates.watched_descent import DescentRule
-from reluflow.processor_time import ProcessorTime
 from reluflow.tables import RowsToFrame, html_table
 
 Progress = Callable[[float, str], None]
@@ -117,7 +117,7 @@ class StepSize(RowsToFrame):
                 "end there too."
             )
         words += self._first_departure()
-        return words + (" The time allowed was spent before the boundaries were narrowed down." * self.is_cut_short)
+        return words + (" The seconds allowed were spent before the boundaries were narrowed down." * self.is_cut_short)
 
     def _without_limit(self) -> str:
         """What is known where the flow was cut short."""
@@ -263,7 +263,7 @@ def step_size(
             raise InvalidInputError(f"`rates` must hold positive learning rates, got {rate}.")
     problem.refuse_several_outputs("a comparison with descent")
     materialized(problem.network)  # refuses a scale that descent cannot hold, before the flow is run
-    allowed, report = ProcessorTime(max_seconds), progress or _silent
+    allowed, report = Budget(max_seconds), progress or _silent
     report(0.0, "the flow")
     reference = ReferenceFlow.of(problem, horizon=horizon, max_seconds=_FLOW_SHARE * max_seconds)
     report(0.15, "curvature along the flow")

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.alignment_statuses import NOT_FOLLOWED
+from reluflow.study.allowed import FLOW_SHARE, GEOMETRY_SHARE, Allowed
 
 if TYPE_CHECKING:
+    from reluflow.study.flow_summary import FlowSummary
     from reluflow.study.whole_study import Study
 
 
@@ -32,9 +35,11 @@ class CutPart:
     missing: str
 
 
-def parts_cut_in(found: Study, *, run_limit: str) -> list[CutPart]:
-    """The results of a study that say themselves that they are not complete; `run_limit` is that of the first run."""
-    parts = []
+def parts_cut_in(found: Study, allowed: Allowed) -> list[CutPart]:
+    """The results of a study that say themselves that they are not complete, and what limits those parts had."""
+    parts: list[CutPart] = []
+    run_limit = _run_limit(found.flow, allowed)
+    geometry_limit = allowed.in_words(GEOMETRY_SHARE)
     flow = found.flow
     if flow is not None and flow.trajectory.outcome.is_spent:
         missing = f"its end; it took {flow.trajectory.steps:,} steps"
@@ -48,7 +53,16 @@ def parts_cut_in(found: Study, *, run_limit: str) -> list[CutPart]:
         left = int(np.sum(found.alignment.statuses == NOT_FOLLOWED))
         if left:
             missing = f"{left:,} of {len(found.alignment.ends):,} neurons were not followed"
-            parts.append(CutPart("alignment at vanishing scale", "processor time", missing))
+            parts.append(CutPart("alignment at vanishing scale", geometry_limit, missing))
     if found.process is not None and "time was spent" in found.process.why.lower():
-        parts.append(CutPart("path at vanishing scale", "processor time", "the rest of its jumps"))
+        parts.append(CutPart("path at vanishing scale", geometry_limit, "the rest of its jumps"))
     return parts
+
+
+def _run_limit(flow: FlowSummary | None, allowed: Allowed) -> str:
+    """What cut the first run, or its exact part, short: its steps or its seconds."""
+    if flow is None:
+        return ""
+    outcome = flow.trajectory.outcome
+    why = outcome.code if flow.descent is None or outcome.is_spent else flow.descent.why
+    return allowed.in_words(FLOW_SHARE) if why == Outcome.MAX_SECONDS.code else f"{flow.max_steps:,.0f} steps"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.budget import Budget
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.phases import find_phases
@@ -17,7 +18,6 @@ from reluflow.dynamics.stopping import AbstractStoppingRule
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Law, Outcome, Snapshot, Trajectory
 from reluflow.errors import InvalidInputError
-from reluflow.processor_time import ProcessorTime
 
 FIRST_STAGE, LONGEST_STAGE = 250, 20_000  # iterations at one step size
 _MOST_CUTS = 8  # of the step size, by 4 each, where the loss does not fall
@@ -93,7 +93,7 @@ def descend_from(
     flow.problem.refuse_variant("going on by descent", "run GradientDescent on the problem itself.")
     loss = flow.problem.loss
     is_scaled = loss.fades and loss.is_classification
-    allowed = ProcessorTime(max_seconds)
+    allowed = Budget(max_seconds)
     parts: list[Trajectory] = []
     steps: list[float] = []
     network, used, length = flow.network, 0, FIRST_STAGE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,10 +10,11 @@ import numpy as np
 
 from reluflow.after_run import Stage
 from reluflow.arrays import FloatArray
+from reluflow.budget import Budget, counting_work
 from reluflow.certificates.limits.certified_limit import CertifiedLimit
 from reluflow.certificates.limits.levelling import end_of_training
 from reluflow.certificates.limits.undecided import limit_or_undecided, undecided
-from reluflow.dynamics.flow_choice import MOST_STEPS, ChosenFlow, FlowSolver, choose_flow
+from reluflow.dynamics.flow_choice import MOST_STEPS, ChosenFlow, choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
@@ -23,25 +23,18 @@ from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
-from reluflow.processor_time import ProcessorTime
 from reluflow.study.descent_continuation import DescentPart, descend_from, stable_step
 
 MAX_FRAMES = 80
-# What a step costs, roughly, on one core: the same numbers on every machine, so that a study is reproducible.
-STEP_SECONDS = {  # per step, and per step and product n d m; of collocation a guess
-    FlowSolver.EVENT_DRIVEN: (5e-4, 3e-8),
-    FlowSolver.COLLOCATION: (4e-3, 3e-8),
-}
 SUMMARY_RTOLS = (
     (3_000, None),
     (30_000, 1e-6),
     (np.inf, 1e-5),
 )  # n d m up to which a summary is computed to which tolerance
-RUN_SECONDS = 10.0
-FEWEST_STEPS = 30
+RUN_SECONDS = 10.0  # of work, where nothing else is said
 DESCENT_WORK = 3e9  # n d m times iterations of the descent after a flow that was cut short: some seconds
 MOST_ITERATIONS = 2_000_000  # each costs a microsecond or two, however small the problem
-DESCENT_SHARE = 0.3  # of the seconds of a run with a clock, for the descent
+DESCENT_SHARE = 0.3  # of the seconds of a run, for the descent
 LATEST_DESCENT = 600.0  # log t beyond which the time of a descent is out of the range of a double
 _FRAME_STEPS = 500  # from a frame to the end of a phase
 
@@ -61,7 +54,7 @@ class FlowSummary:
     max_steps
         Steps it was allowed.
     seconds
-        What it took.
+        What it took, of work within `counting_work`, else of processor time.
     descent
         Which part of it was made by descent, for the exact flow may cost no more; None where all of it is the flow.
     """
@@ -115,8 +108,7 @@ def follow_flow(
     problem
         Dataset, loss, initial network.
     max_steps, max_seconds
-        What the run may cost. By default as many steps as cost some ten seconds, the same on every machine, so that a
-        study is reproducible; with `max_seconds` alone, as many as fit.
+        What the run may cost; by default ten seconds of work, the same on every machine.
     at_phase_ends
         Whether to keep frames at exactly the ends of the phases as well, each from the frame before it.
     fallback
@@ -131,13 +123,21 @@ def follow_flow(
     FlowInterrupted
         On Ctrl-C while the exact flow runs or is certified; it holds the run up to then.
     """
-    began = time.monotonic()
-    allowed = max_steps
-    if allowed is None:
-        allowed = affordable_steps(problem) if max_seconds is None else MOST_STEPS
-    seconds = np.inf if max_seconds is None else max_seconds
+    if max_seconds is None:
+        with counting_work():
+            return follow_flow(
+                problem,
+                max_steps=max_steps,
+                max_seconds=RUN_SECONDS,
+                at_phase_ends=at_phase_ends,
+                fallback=fallback,
+                on_step=on_step,
+                on_run=on_run,
+            )
+    spent = Budget()
+    allowed = MOST_STEPS if max_steps is None else max_steps
     keep, rule = Keep(thinned=MAX_FRAMES, evenly="change"), end_of_training(problem)
-    until = TimeLeftForDescent(rule, seconds * (1.0 - DESCENT_SHARE)) if fallback and max_seconds is not None else rule
+    until = TimeLeftForDescent(rule, max_seconds * (1.0 - DESCENT_SHARE)) if fallback else rule
     try:
         trajectory = train(
             problem,
@@ -145,12 +145,12 @@ def follow_flow(
             until=until,
             keep=keep,
             max_steps=allowed,
-            max_seconds=seconds,
+            max_seconds=max_seconds,
             progress=on_step,
         )
     except TrainingInterrupted as interrupt:
         cut = interrupt.trajectory
-        summary = FlowSummary(cut, (*cut.frames, cut.end), _not_certified(cut), allowed, time.monotonic() - began)
+        summary = FlowSummary(cut, (*cut.frames, cut.end), _not_certified(cut), allowed, spent.used)
         if on_run is not None:
             on_run(summary)
         limit = limit_or_undecided(cut, is_left_by_interruption=True)
@@ -161,14 +161,13 @@ def follow_flow(
         and trajectory.outcome.is_spent
         and _descent_helps(problem, trajectory.network, trajectory.predictions, trajectory.time)
     ):
-        most = _affordable_iterations(problem)
         with Stage("Going on by descent"), suppress(InvalidInputError):
             # refused at a scale or a time beyond the range of a double; in any case the flow stands alone
             trajectory, descent = descend_from(
                 trajectory,
                 until=rule,
-                max_iterations=most if max_seconds is None else 1 << 40,
-                max_seconds=seconds * DESCENT_SHARE,
+                max_iterations=1 << 40,
+                max_seconds=max_seconds * DESCENT_SHARE,
                 keep=keep,
                 progress=on_step,
             )
@@ -178,7 +177,7 @@ def follow_flow(
             between += _at_phase_ends(trajectory, descent)
     between = [frame for frame in between if frame.log_time < trajectory.end.log_time]
     frames = (*sorted(between, key=lambda frame: frame.log_time), trajectory.end)
-    summary = FlowSummary(trajectory, frames, _not_certified(trajectory), allowed, time.monotonic() - began, descent)
+    summary = FlowSummary(trajectory, frames, _not_certified(trajectory), allowed, spent.used, descent)
     if on_run is not None:
         on_run(summary)
     try:
@@ -188,7 +187,7 @@ def follow_flow(
         raise FlowInterrupted(replace(summary, limit=limit)) from interrupt
     if descent is not None:
         limit = replace(limit, is_proof=False, reason=f"The run is {descent}. {limit.reason}")
-    return replace(summary, limit=limit, seconds=time.monotonic() - began)
+    return replace(summary, limit=limit, seconds=spent.used)
 
 
 def _not_certified(trajectory: Trajectory) -> CertifiedLimit:
@@ -197,7 +196,7 @@ def _not_certified(trajectory: Trajectory) -> CertifiedLimit:
 
 @dataclass(frozen=True)
 class TimeLeftForDescent(AbstractStoppingRule):
-    """A rule that also ends the flow after some seconds, of processor time, where descent would get on faster."""
+    """A rule that also ends the flow after some seconds, as a `Budget` has them, where descent would get on faster."""
 
     rule: AbstractStoppingRule
     seconds: float
@@ -207,7 +206,7 @@ class TimeLeftForDescent(AbstractStoppingRule):
         return self.rule.time_limit
 
     def start(self) -> Check:
-        own, allowed = self.rule.start(), ProcessorTime(self.seconds)
+        own, allowed = self.rule.start(), Budget(self.seconds)
 
         def check(run: AbstractRun) -> Outcome | None:
             outcome = own(run)
@@ -239,21 +238,6 @@ def _affordable_iterations(problem: TrainingProblem) -> int:
     """Iterations of descent that take some seconds, whatever the size of the problem."""
     work = problem.dataset.X.size * problem.network.num_neurons
     return min(max(100, int(DESCENT_WORK / work)), MOST_ITERATIONS)
-
-
-def affordable_steps(problem: TrainingProblem) -> int:
-    """Steps that take some ten seconds, whatever the size of the problem."""
-    return max(FEWEST_STEPS, int(RUN_SECONDS / _seconds_per_step(problem)))
-
-
-def estimated_seconds(summary: FlowSummary) -> float:
-    """What a run of this kind takes, by the steps it needed: the same on every machine."""
-    return summary.trajectory.steps * _seconds_per_step(summary.trajectory.problem)
-
-
-def _seconds_per_step(problem: TrainingProblem) -> float:
-    step, product = STEP_SECONDS[flow_of_study(problem).name]
-    return step + product * problem.dataset.X.size * problem.network.num_neurons * problem.num_outputs
 
 
 def _at_phase_ends(trajectory: Trajectory, descent: DescentPart | None) -> list[Snapshot]:

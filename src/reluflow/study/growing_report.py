@@ -68,8 +68,8 @@ class GrowingReport:
             if drawing.name not in self._asked:
                 self._asked[drawing.name] = self._ask(drawing)
         asked = [self._asked[drawing.name] for drawing in drawings]
-        drawn = [picture.result() for picture in asked if picture.done() or not found.pending]
-        self.pictures = [picture for picture in drawn if picture is not None]
+        pictures = [picture.result() for picture in asked if picture.done() or not found.pending]
+        self.pictures = [picture for picture in pictures if picture is not None]
         is_due = time.monotonic() - self._last >= SECONDS_BETWEEN
         if (is_due or not found.pending) and found is not self._written:
             page = self._page_of(found)
@@ -89,12 +89,12 @@ class GrowingReport:
 
     def _ask(self, drawing: Drawing) -> Future[Picture | None]:
         if self._artist is not None:
-            return self._artist.submit(self._drawn, drawing)
-        drawn: Future[Picture | None] = Future()
-        drawn.set_result(self._drawn(drawing))
-        return drawn
+            return self._artist.submit(self._draw, drawing)
+        finished: Future[Picture | None] = Future()
+        finished.set_result(self._draw(drawing))
+        return finished
 
-    def _drawn(self, drawing: Drawing) -> Picture | None:
+    def _draw(self, drawing: Drawing) -> Picture | None:
         """The picture, or None where drawing it fails; the report is written without it."""
         with Stage(f"Drawing {drawing.name}.png"):
             return drawing.drawn_in(self._folder)

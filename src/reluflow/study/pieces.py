@@ -19,7 +19,7 @@ import numpy as np
 
 from reluflow import numerics_version
 from reluflow.data.atomic import replacing
-from reluflow.study.task import StudyTask
+from reluflow.study.task import Finished, StudyTask
 
 _NAME_LETTERS = 60  # of a file's name, before the fingerprint
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -40,7 +40,7 @@ class Pieces:
     folder
         Where the files are; made when the first is kept.
     max_seconds
-        Allowed to the whole study: a run may end because they were over.
+        Of the clock, allowed to the whole study: a run may end because they were over. None where work is counted.
 
     Attributes
     ----------
@@ -54,8 +54,8 @@ class Pieces:
         self._max_seconds = max_seconds
         self._is_writable = True
 
-    def find(self, task: StudyTask) -> tuple[Any] | None:
-        """The value that came of a task, in a tuple of its own, or None where there is no whole one."""
+    def find(self, task: StudyTask) -> Finished | None:
+        """What came of a task, or None where there is no whole one."""
         path = self._path_of(task)
         try:
             content = b"" if path is None else path.read_bytes()
@@ -65,18 +65,20 @@ class Pieces:
         if not payload or hashlib.sha256(payload).digest() != content[:_DIGEST_BYTES]:
             return None  # computed again and replaced
         try:
-            value = _PieceReader(io.BytesIO(payload)).load()
+            finished = _PieceReader(io.BytesIO(payload)).load()
         except Exception:  # what nobody here wrote may fail in any way the pickle machine can; it is computed again
             return None
+        if not isinstance(finished, Finished):
+            return None
         self.num_taken += 1
-        return (value,)
+        return finished
 
-    def keep(self, task: StudyTask, value: Any) -> None:
+    def keep(self, task: StudyTask, finished: Finished) -> None:
         """Keep what came of a task; where the folder cannot be written, a warning says so once."""
         path = self._path_of(task)
         if path is None or not self._is_writable:
             return
-        payload = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+        payload = pickle.dumps(finished, protocol=pickle.HIGHEST_PROTOCOL)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with replacing(path) as handle:
@@ -122,8 +124,8 @@ def _feed(digest: Any, value: Any) -> None:
     elif isinstance(value, Enum) or value is None or isinstance(value, bool | int | float | str | np.generic):
         digest.update(f"{kind} {value!r};".encode())
     elif isinstance(value, partial):
-        given = {name: item for name, item in value.keywords.items() if name != _CLOCK}
-        _feed(digest, (value.func, value.args, given))
+        settings = {name: item for name, item in value.keywords.items() if name != _CLOCK}
+        _feed(digest, (value.func, value.args, settings))
     elif isinstance(value, FunctionType) and value.__module__.startswith("reluflow.") and "<" not in value.__qualname__:
         digest.update(f"{kind} {value.__module__}.{value.__qualname__};".encode())
     elif is_dataclass(value) and kind.startswith("reluflow."):

@@ -13,25 +13,27 @@ from typing import Any
 import numpy as np
 
 from reluflow.after_run import Stage
+from reluflow.budget import SLOWEST
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.limits.levelling import may_be_stiff
 from reluflow.dynamics.flow_choice import choose_flow
 from reluflow.dynamics.stopping import LONGEST_WAIT
-from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.interruption import interrupt_between_steps
 from reluflow.network.network import Network
-from reluflow.study.allowed import Allowed
+from reluflow.study.allowed import FLOW_SHARE, GEOMETRY_SHARE, Allowed
 from reluflow.study.cut_parts import CutPart, parts_cut_in
 from reluflow.study.descent_rates import compare_with_descent, is_comparable
 from reluflow.study.flow_summary import FlowInterrupted, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
+from reluflow.study.ordered_results import OrderedResults
 from reluflow.study.pieces import Pieces
-from reluflow.study.repetitions import Repetitions
+from reluflow.study.repetitions import RepeatedRun, Repetitions
 from reluflow.study.scale_advice import scale_advice_of
 from reluflow.study.studied_problem import one_output_only, problem_of
 from reluflow.study.task import Finished, StudyTask
+from reluflow.study.task_words import TASK_WORDS, listed, parts_of
 from reluflow.study.verdicts import TheoremAnswer, answer_of, ask, ask_theorem
 from reluflow.study.whole_study import Study
 from reluflow.study.workers import AbstractWorkers, SerialWorkers
@@ -47,24 +49,12 @@ ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 5e8
 LARGEST_FOR_THEOREMS = 100_000  # n d beyond which the theorems' own runs would take minutes
 LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
 LARGEST_FORECAST = 5_000  # n d m beyond which the path at vanishing scale may take minutes
-FLOW_SHARE = 0.7  # of the seconds of a study, for its first run, which everything that is not quick waits for
-GEOMETRY_SHARE = 0.25  # of them, of processor time, for extremal vectors, alignments and the path at vanishing scale
 THEOREM_SHARE = 0.25  # of them, for the runs of one theorem, whose steps are bounded anyway
 FEWEST_SECONDS = 1.0  # for a theorem
-DRAWING_SHARE = 0.1  # of them, for what comes after the last task
+WORK_SHARE = 1.5  # of them, where work is counted, for the first run and all that follows it: two cores do both at once
 STOP_SECONDS = 4.0  # what a run may take to hand in what it has, after Ctrl-C
 LATE_SECONDS = 30.0  # what certifying its end may take beyond the time allowed
 
-_WORDS = {  # task: what it does, and what is not known without it
-    "diagnosis": ("checking every assumption", "Which assumptions hold"),
-    "extremal": ("finding the extremal vectors", "Where neurons can align"),
-    "alignment": ("following neurons to their alignment", "Where neurons align"),
-    "process": ("following the path at vanishing scale", "The path at vanishing scale"),
-    "descent": ("setting gradient descent beside the flow", "Up to which rate descent follows the flow"),
-    "separator": ("separating the classes", "A separator"),
-    "flow": ("running the flow to its limit", "The flow"),
-    "advice": ("finding the theorems' scales", "Scales"),
-}
 _COSTS = {"flow": 5.0}  # of a task, in units of the others, until it is known
 
 
@@ -104,13 +94,14 @@ class RunningStudy:
         self._study = study
         self._draw = draw
         self._problem = problem_of(study, network)
-        self._repetitions = Repetitions(draw, study, seeds, scales, allowed.max_seconds)
+        self._repetitions = Repetitions(draw, study, seeds, scales, allowed.seconds)
         self._theorems: dict[str, Theorem] = {}
         self._allowed = allowed
         self._workers = workers
         self._pieces = pieces
         self._tasks: dict[str, StudyTask] = {}
         self._taken: deque[Finished] = deque()  # what an earlier call finished, to be put in its place
+        self._later = OrderedResults(WORK_SHARE * allowed.seconds if allowed.counts_work else np.inf)
         self._open: list[str] = []
         self._cuts: list[CutPart] = []
         self._answers: dict[str, TheoremAnswer] = {}
@@ -136,25 +127,24 @@ class RunningStudy:
         warm_up(*work_of(chosen.solver, problem.loss), on_progress=show)
 
     def begin(self, asked: Sequence[Theorem]) -> None:
-        """Start the clock, where there is one, and queue what comes first."""
+        """Start the clock and queue what comes first."""
         self._theorems = {theorem.key: theorem for theorem in asked}
-        if self._allowed.max_seconds is not None:
-            self._end = time.monotonic() + (1.0 - DRAWING_SHARE) * self._allowed.max_seconds
+        self._end = time.monotonic() + self._allowed.longest
         self._add_first()
 
     def _add_first(self) -> None:
         """The first run, which is the answer, and beside it what is quick: diagnosis and geometry."""
         allowed = self._allowed
-        seconds = None if allowed.max_seconds is None else FLOW_SHARE * allowed.max_seconds
+        seconds = FLOW_SHARE * allowed.seconds
         follow = partial(follow_flow, self._problem, max_steps=allowed.max_steps, max_seconds=seconds)
-        self._submit(StudyTask("flow", follow, has_progress=True))
+        self._submit(StudyTask("flow", follow, has_progress=True, counts_work=allowed.counts_work))
         study, most = self._study, self._geometry_seconds
         self._add("diagnosis", partial(diagnose, study.dataset, study.loss, leak=study.leak, max_seconds=most))
         self._add_geometry()
 
     @property
     def _geometry_seconds(self) -> float:
-        return GEOMETRY_SHARE * self._allowed.max_seconds if self._allowed.max_seconds is not None else np.inf
+        return GEOMETRY_SHARE * self._allowed.seconds
 
     def _add_later(self) -> None:
         """What gets its share of the time only after the first run has its end and its certificate."""
@@ -162,11 +152,12 @@ class RunningStudy:
         if not self._problem.is_plain:  # the path at vanishing scale and the theorems speak of plain problems only
             return
         if dataset.X.size * self._problem.network.num_neurons <= LARGEST_FORECAST:
-            self._add("process", partial(forecast, self._problem, max_seconds=self._geometry_seconds))
+            self._add_in_order("process", partial(forecast, self._problem, max_seconds=self._geometry_seconds))
         if not self._theorems:
             return
         if self._study.flow is not None and is_comparable(self._problem, self._study.flow):
-            self._add("descent", partial(compare_with_descent, self._problem, max_seconds=self._geometry_seconds))
+            compare = partial(compare_with_descent, self._problem, max_seconds=self._geometry_seconds)
+            self._add_in_order("descent", compare)
         if dataset.X.size > LARGEST_FOR_THEOREMS:
             self._open.append(
                 f"The theorems were not checked: n d = {dataset.X.size:,} is above {LARGEST_FOR_THEOREMS:,}; "
@@ -175,14 +166,14 @@ class RunningStudy:
             self._cuts.append(CutPart("theorems", f"n d at most {LARGEST_FOR_THEOREMS:,}", "all verdicts"))
             return
         keys, known = list(self._theorems), theorems()
-        self._add("advice", partial(scale_advice_of, self._problem, keys))
+        self._add_in_order("advice", partial(scale_advice_of, self._problem, keys))
+        seconds = max(FEWEST_SECONDS, THEOREM_SHARE * allowed.seconds)
         for key in keys:
-            seconds = None if allowed.max_seconds is None else max(FEWEST_SECONDS, THEOREM_SHARE * allowed.max_seconds)
             # functions of a theorem do not travel, so that another process, and another call, finds it by its key
             is_known = self._theorems[key] in known or not isinstance(self._workers, SerialWorkers)
             asker = partial(ask_theorem, key) if is_known else partial(ask, self._theorems[key])
             question = partial(asker, dataset, leak, self._study.seed, max_seconds=seconds)
-            self._submit(StudyTask(key, question, is_stored=is_known))
+            self._add_in_order(key, question, is_stored=is_known)
 
     def _add_geometry(self) -> None:
         dataset, loss, leak = self._study.dataset, self._study.loss, self._study.leak
@@ -194,9 +185,9 @@ class RunningStudy:
         if dataset.X.size > LARGEST_GEOMETRY:
             for name in ("extremal", "alignment"):
                 self._open.append(
-                    f"{_WORDS[name][1]} was not computed: n d = {dataset.X.size:,} is above {LARGEST_GEOMETRY:,}."
+                    f"{TASK_WORDS[name][1]} was not computed: n d = {dataset.X.size:,} is above {LARGEST_GEOMETRY:,}."
                 )
-                self._cuts.append(CutPart(_WORDS[name][0], f"n d at most {LARGEST_GEOMETRY:,}", "all of it"))
+                self._cuts.append(CutPart(TASK_WORDS[name][0], f"n d at most {LARGEST_GEOMETRY:,}", "all of it"))
             return
         network = self._problem.network
         if self._draw is not None:
@@ -206,24 +197,33 @@ class RunningStudy:
         self._add("extremal", partial(extremal_vectors, dataset, loss, leak=leak, max_seconds=most))
         self._add("alignment", partial(alignment_of, dataset, loss, network.w, network.a, leak=leak, max_seconds=most))
 
-    def _add(self, name: str, function: Callable[..., Any]) -> None:
-        self._submit(StudyTask(name, function))
+    def _add(self, name: str, function: Callable[..., Any], *, is_stored: bool = True) -> None:
+        self._submit(StudyTask(name, function, is_stored=is_stored, counts_work=self._allowed.counts_work))
 
-    def _submit(self, *tasks: StudyTask) -> None:
-        for task in tasks:
-            kept = None if self._pieces is None else self._pieces.find(task)
-            if kept is not None:
-                self._taken.append(Finished(task.name, *kept))
-                continue
-            self._tasks[task.name] = task
-            self._workers.submit(task)
+    def _add_in_order(self, name: str, function: Callable[..., Any], *, is_stored: bool = True) -> None:
+        """Queue what follows the first run."""
+        self._later.expect(name)
+        self._add(name, function, is_stored=is_stored)
+
+    def _repeat(self, runs: Sequence[RepeatedRun]) -> None:
+        for run in runs:
+            self._add_in_order(run.name, run.run)
+
+    def _submit(self, task: StudyTask) -> None:
+        finished = None if self._pieces is None else self._pieces.find(task)
+        if finished is not None:
+            self._taken.append(finished)
+            return
+        self._tasks[task.name] = task
+        self._workers.submit(task)
 
     @property
     def _unfinished(self) -> list[str]:
-        return [*(finished.name for finished in self._taken), *self._workers.unfinished]
+        return [*(finished.name for finished in self._taken), *self._later.early, *self._workers.unfinished]
 
-    def _seconds_left(self) -> float | None:
-        return None if self._allowed.max_seconds is None else max(self._end - time.monotonic(), 0.5)
+    def _seconds_left(self) -> float:
+        """For a repetition, on the clock; work is counted where it is done."""
+        return np.inf if self._allowed.counts_work else max(self._end - time.monotonic(), 0.5)
 
     # -- the results --------------------------------------------------------------------------------------------
 
@@ -257,12 +257,12 @@ class RunningStudy:
             let_through()
             left = self._end - time.monotonic()
             if left <= 0:
-                self._give_up(f"within the {self._allowed.max_seconds:g} seconds allowed", hurry=False)
+                self._give_up(f"within {self._allowed.longest_in_words}", self._allowed.longest_in_words, hurry=False)
                 return self.study()
             finished = self._taken.popleft() if self._taken else self._next_finished(min(left, 0.5))
             if finished is None:
                 continue
-            self.take(finished)
+            self._arrive(finished)
             on_share(self.share)
             found = self.study()
             if on_found is not None:
@@ -273,25 +273,44 @@ class RunningStudy:
         """The next task that finishes, kept before anything else is done with it."""
         finished = self._workers.next_finished(timeout)
         if finished is not None and finished.refusal is None and self._pieces is not None:
-            self._pieces.keep(self._tasks[finished.name], finished.value)
+            self._pieces.keep(self._tasks[finished.name], finished)
         return finished
+
+    def _arrive(self, finished: Finished) -> None:
+        """Put a result in its place, or keep it until those before it are there; drop what finds no work left."""
+        if finished.name not in self._later:
+            self._later.seconds_left -= finished.seconds if finished.name == "flow" else 0.0
+            self.take(finished)
+            return
+        for due in self._later.due(finished):
+            self.take(due)
+        names = self._later.left_out()
+        for name in names:
+            self._workers.drop(name)
+        self._taken = deque(one for one in self._taken if one.name not in names)
+        if names:
+            words = self._allowed.in_words(WORK_SHARE)
+            self._say_not_finished([*names, *self._repetitions.waiting], f"with {words}", words)
+            self._repetitions.forget_waiting()
 
     def interrupt(self, interrupt: KeyboardInterrupt) -> Study:
         """After Ctrl-C: take what a run hands in, and say what is missing."""
         if isinstance(interrupt, FlowInterrupted):
             self._workers.drop("flow")
             self.take(Finished("flow", interrupt.summary))
-        self._give_up("before the interruption", hurry=True)
+        self._give_up("before the interruption", "the interruption", hurry=True)
         return self.study()
 
-    def _give_up(self, when: str, *, hurry: bool) -> None:
+    def _give_up(self, when: str, limit: str, *, hurry: bool) -> None:
         """Leave out what is not done; the first run, which a study cannot do without, ends in its own time."""
         while self._taken:  # which may lead to more
-            self.take(self._taken.popleft())
+            self._arrive(self._taken.popleft())
+        for finished in self._later.give_up():
+            self.take(finished)
         names = self._workers.unfinished
-        limit = "the interruption" if hurry else f"{self._allowed.max_seconds:g} s in all"
-        # the seconds of the first run are of processor time, of which a busy machine gives a part
-        longest = LONGEST_WAIT * FLOW_SHARE * (self._allowed.max_seconds or 0.0) + LATE_SECONDS
+        longest = LATE_SECONDS
+        if not self._allowed.counts_work:  # seconds of processor time, of which a busy machine gives a part
+            longest += LONGEST_WAIT * FLOW_SHARE * self._allowed.seconds
         for finished in self._workers.stop(STOP_SECONDS if hurry else longest, hurry=hurry):
             self.take(finished)
             names.remove(finished.name)
@@ -300,9 +319,12 @@ class RunningStudy:
                 self._cuts.append(CutPart("certifying the end of the first run", limit, "what it ends at"))
         names += [*self._workers.unfinished, *self._repetitions.waiting]  # also what a run that came in has led to
         self._workers.stop(0.0, hurry=True)
+        self._say_not_finished(names, when, limit)
+
+    def _say_not_finished(self, names: Sequence[str], when: str, limit: str) -> None:
         if names:
-            self._open.append(f"Not finished {when}: {_listed(names, self._theorems)}.")
-            self._cuts += [CutPart(part, limit, "not finished") for part in _parts(names, self._theorems)]
+            self._open.append(f"Not finished {when}: {listed(names, self._theorems)}.")
+            self._cuts += [CutPart(part, limit, "not finished") for part in parts_of(names, self._theorems)]
 
     @property
     def share(self) -> float:
@@ -313,14 +335,17 @@ class RunningStudy:
     def take(self, finished: Finished) -> None:
         """Put a result in its place."""
         name, value = finished.name, finished.value
+        if finished.is_late:
+            limit = f"{SLOWEST:g} times the seconds of work, for this machine is slow"
+            self._cuts += [CutPart(part, limit, "the rest") for part in parts_of([name], self._theorems)]
         self._done_cost += _COSTS.get(name, 1.0)
         if finished.refusal is not None:
-            what = _WORDS[name][1] if name in _WORDS else name
+            what = TASK_WORDS[name][1] if name in TASK_WORDS else name
             self._open.append(f"{what} could not be computed: {finished.refusal}")
             if name == "flow":
                 self._add_later()
-            elif name not in _WORDS and name not in self._theorems:
-                self._submit(*self._repetitions.after(name, None))
+            elif name not in TASK_WORDS and name not in self._theorems:
+                self._repeat(self._repetitions.after(name, None))
         elif name in self._theorems:
             answer = value if isinstance(value, TheoremAnswer) else answer_of(self._theorems[name], value)
             self._answers[name] = answer
@@ -329,15 +354,15 @@ class RunningStudy:
             with self._stage_of("Grouping the neurons of the run"):
                 groups = neuron_groups(value.limit.network, self._study.dataset)
                 self._study = replace(self._study, groups=groups)
-            max_steps = value.max_steps if self._allowed.max_seconds is None else self._allowed.max_steps
             self._add_later()
             with self._stage_of("Planning the repetitions of the run"):
-                self._submit(*self._repetitions.begin(value, max_steps=max_steps, seconds_left=self._seconds_left()))
-        elif name in _WORDS:
+                left = self._seconds_left()
+                self._repeat(self._repetitions.begin(value, max_steps=self._allowed.max_steps, seconds_left=left))
+        elif name in TASK_WORDS:
             self._study = replace(self._study, **{name: value})
         else:
             with self._stage_of(f"Comparing the run {name} with the first"):
-                self._submit(*self._repetitions.after(name, value))
+                self._repeat(self._repetitions.after(name, value))
         self._study = replace(self._study, variations=self._repetitions.variations)
 
     @contextmanager
@@ -352,48 +377,20 @@ class RunningStudy:
         """What is found so far."""
         answers = tuple(self._answers[key] for key in self._theorems if key in self._answers)
         left = self._unfinished
-        pending = [] if not left else [_listed([*left, *self._repetitions.waiting], self._theorems)]
-        cuts = [*parts_cut_in(self._study, run_limit=self._run_limit), *self._cuts, *self._repetitions.cuts]
+        pending = [] if not left else [listed([*left, *self._repetitions.waiting], self._theorems)]
+        cuts = [*parts_cut_in(self._study, self._allowed), *self._cuts, *self._repetitions.cuts]
         return replace(
             self._study,
             answers=answers,
             open_questions=(*self._open, *self._repetitions.open),
             pending=tuple(pending),
-            cuts=tuple(cuts),
+            cuts=tuple(dict.fromkeys(cuts)),
         )
 
-    @property
-    def _run_limit(self) -> str:
-        """What cut the first run, or its exact part, short: steps are the same on every machine, seconds are not."""
-        flow, seconds = self._study.flow, self._allowed.max_seconds
-        if flow is None:
-            return ""
-        outcome = flow.trajectory.outcome
-        why = outcome.code if flow.descent is None or outcome.is_spent else flow.descent.why
-        if seconds is not None and why == Outcome.MAX_SECONDS.code:
-            return f"{FLOW_SHARE * seconds:g} s"
-        return f"{flow.max_steps:,.0f} steps"
-
     def _stage(self, name: str) -> str:
-        if name in _WORDS:
-            return _WORDS[name][0]
+        if name in TASK_WORDS:
+            return TASK_WORDS[name][0]
         if name in self._theorems:
             return f"checking {name}"
         done = len(self._study.variations) + 1
         return f"run {min(done, len(self._repetitions))} of {len(self._repetitions)} ({name})"
-
-
-def _listed(names: Sequence[str], theorems: dict[str, Theorem]) -> str:
-    """Names of tasks in words, alike ones counted."""
-    return ", ".join(_parts(names, theorems))
-
-
-def _parts(names: Sequence[str], theorems: dict[str, Theorem]) -> list[str]:
-    known = list(dict.fromkeys(_WORDS[name][0] for name in names if name in _WORDS))
-    asked = sum(name in theorems for name in names)
-    runs = sum(name not in _WORDS and name not in theorems for name in names)
-    if asked:
-        known.append(f"checking {asked} theorem{'s' if asked > 1 else ''}")
-    if runs:
-        known.append(f"{runs} repetition{'s' if runs > 1 else ''} of the run")
-    return known

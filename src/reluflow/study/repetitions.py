@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network.network import Network
 from reluflow.network.scale import log_of_scale
 from reluflow.study.cut_parts import CutPart
-from reluflow.study.flow_summary import FlowSummary, estimated_seconds
+from reluflow.study.flow_summary import FlowSummary
 from reluflow.study.sensitivity import Repetition, Variation, compare, repeat_flow, repetition_of
 from reluflow.study.studied_problem import problem_of
-from reluflow.study.task import StudyTask
 from reluflow.study.whole_study import Study
 
-SENSITIVITY_SECONDS = 20.0  # of the steps of all repetitions together, where there is no clock
 FEWEST_SECONDS = 1.0  # of a repetition
 REPETITION_SHARE = 1.25  # of the seconds of the first run, for each repetition
 SMALLEST_SHARE = 0.05  # of the seconds of the study, for each of them at least
 _PART = "other draws and scales"
 _SPENT = {outcome.code: outcome for outcome in Outcome if outcome.is_spent}
+
+
+class RepeatedRun(NamedTuple):
+    """A run to be made, and its name."""
+
+    name: str
+    run: Callable[[], Repetition]
 
 
 class Repetitions:
@@ -36,8 +42,8 @@ class Repetitions:
         How many draws there are, the seed of the first run and those after it.
     scales
         At which each of them is made.
-    max_seconds
-        Of the whole study; None where there is no clock.
+    seconds
+        Of the whole study.
 
     Attributes
     ----------
@@ -53,15 +59,15 @@ class Repetitions:
         study: Study,
         num_draws: int,
         scales: Sequence[str],
-        max_seconds: float | None,
+        seconds: float,
     ) -> None:
         self._draw = draw
         self._study = study
         self._seeds = [study.seed + k for k in range(num_draws)]
         self._scales = list(dict.fromkeys(scales))
-        self._max_seconds = max_seconds
+        self._seconds = seconds
         self._first: FlowSummary | None = None
-        self._waiting: dict[str, list[StudyTask]] = {}  # what is run only if the task of this name ends in time
+        self._waiting: dict[str, list[RepeatedRun]] = {}  # what is run only if the task of this name ends in time
         self._found: dict[str, Variation] = {}
         self.open: list[str] = []
         self.cuts: list[CutPart] = []
@@ -78,68 +84,53 @@ class Repetitions:
     @property
     def waiting(self) -> list[str]:
         """Names of those that depend on how the first at their scale ends."""
-        return [task.name for tasks in self._waiting.values() for task in tasks]
+        return [run.name for runs in self._waiting.values() for run in runs]
 
-    def begin(self, flow: FlowSummary, *, max_steps: float | None, seconds_left: float | None) -> list[StudyTask]:
+    def forget_waiting(self) -> None:
+        """Give up what has not begun."""
+        self._waiting.clear()
+
+    def begin(self, flow: FlowSummary, *, max_steps: float | None, seconds_left: float) -> list[RepeatedRun]:
         """What to run now that the first run is known: the first draw at each scale, and all where it is that run."""
         self._first = flow
-        seeds = self._worth_trying(flow)
-        if not seeds:
+        if not self._is_worth_trying(flow):
             return []
-        seconds = None
-        if self._max_seconds is not None and seconds_left is not None:
-            share = max(FEWEST_SECONDS, REPETITION_SHARE * flow.seconds, SMALLEST_SHARE * self._max_seconds)
-            seconds = min(seconds_left, share)
-        leading: list[StudyTask] = []
-        known: list[StudyTask] = []
+        share = max(FEWEST_SECONDS, REPETITION_SHARE * flow.seconds, SMALLEST_SHARE * self._seconds)
+        seconds = min(seconds_left, share)
+        leading: list[RepeatedRun] = []
+        known: list[RepeatedRun] = []
         for scale in self._scales:
-            first, *others = [self._task(seed, scale, max_steps, seconds) for seed in seeds]
+            first, *others = [self._run(seed, scale, max_steps, seconds) for seed in self._seeds]
             if log_of_scale(scale) == log_of_scale(self._study.scale):  # the first run itself
-                self._found[first.name] = compare(flow, repetition_of(flow, seeds[0], scale))
+                self._found[first.name] = compare(flow, repetition_of(flow, self._seeds[0], scale))
                 known += others
             else:
                 leading.append(first)
                 self._waiting[first.name] = others
         return leading + known
 
-    def _worth_trying(self, flow: FlowSummary) -> list[int]:
-        """The seeds to repeat with; fewer, or none, where a sentence says why."""
+    def _is_worth_trying(self, flow: FlowSummary) -> bool:
+        """Whether there is anything to compare; where not, a sentence says why."""
         if not len(self):
-            return []
+            return False
         if self._draw is None:
             self.open.append("Other draws and scales were not run: the network was given.")
-            return []
+            return False
         if not flow.has_ended:
             self.open.append("Other draws and scales were not run, because the first run did not reach its end.")
             self.cuts.append(CutPart(_PART, "the end of the first run", "whether the end depends on the draw or scale"))
-            return []
-        if self._max_seconds is not None:
-            return self._seeds
-        # without a clock, what fits is guessed from the steps, the same everywhere
-        of_all = SENSITIVITY_SECONDS / (len(self._scales) * max(estimated_seconds(flow), 1e-3))
-        fewer, steps = min(len(self._seeds), int(of_all)), flow.trajectory.steps
-        if fewer == 0:
-            self.open.append(f"Other draws and scales were not run: a run takes {steps} steps of a large problem.")
-            self.cuts.append(
-                CutPart(_PART, f"{SENSITIVITY_SECONDS:g} s of steps", "whether the end depends on the draw or scale")
-            )
-        elif fewer < len(self._seeds):
-            self.open.append(
-                f"Only {fewer} of {len(self._seeds)} draws were repeated at each scale: a run takes {steps} steps."
-            )
-            missing = f"{len(self._seeds) - fewer} of {len(self._seeds)} draws at each scale"
-            self.cuts.append(CutPart(_PART, f"{SENSITIVITY_SECONDS:g} s of steps", missing))
-        return self._seeds[:fewer]
+            return False
+        return True
 
-    def _task(self, seed: int, scale: str, max_steps: float | None, seconds: float | None) -> StudyTask:
+    def _run(self, seed: int, scale: str, max_steps: float | None, seconds: float) -> RepeatedRun:
         assert self._draw is not None
         network = self._draw(seed, scale, self._study.width)
         problem = problem_of(self._study, network)
-        return StudyTask(
+        return RepeatedRun(
             repetition_name(seed, scale), partial(repeat_flow, problem, seed, scale, max_steps, max_seconds=seconds)
         )
 
-    def after(self, name: str, repetition: Repetition | None) -> list[StudyTask]:
+    def after(self, name: str, repetition: Repetition | None) -> list[RepeatedRun]:
         """Put a repetition in its place, and give those that waited for it; None where it could not be made."""
         assert self._first is not None
         if repetition is not None:

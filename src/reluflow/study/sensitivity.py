@@ -81,7 +81,7 @@ class Repetition:
 
 
 def repeat_flow(
-    problem: TrainingProblem, seed: int, scale: str, max_steps: float | None, *, max_seconds: float | None
+    problem: TrainingProblem, seed: int, scale: str, max_steps: float | None, *, max_seconds: float
 ) -> Repetition:
     """Run the flow once more, from another draw or scale."""
     other = follow_flow(problem, max_steps=max_steps, max_seconds=max_seconds, at_phase_ends=False, fallback=False)

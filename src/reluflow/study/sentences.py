@@ -152,8 +152,8 @@ def _about_neurons(found: Study) -> list[str]:
     settled = alignment.times[np.isfinite(alignment.times)]
     last = f"; the last of them enters its final cone at time {settled.max():.4g}" if settled.size else ""
     source = "given" if found.is_given else f"{found.initialization.name}, seed {found.seed}"
-    drawn = f"{total:,} neurons ({source})"
-    return [f"As the scale vanishes, of {drawn} {'; '.join(shares)}{last}."]
+    neurons = f"{total:,} neurons ({source})"
+    return [f"As the scale vanishes, of {neurons} {'; '.join(shares)}{last}."]
 
 
 def _about_scale(found: Study) -> list[str]:

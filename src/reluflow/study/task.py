@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reluflow.after_run import Stage, StageFailed
+from reluflow.budget import Budget, counting_work, num_ended_late
 from reluflow.errors import ReluflowError
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class StudyTask:
         `on_run`, called with its result before the end is certified.
     is_stored
         Whether its result is of use to a later call of the study.
+    counts_work
+        Whether its bounds of seconds are bounds on the work that it counts.
     """
 
     name: str
@@ -44,24 +47,48 @@ class StudyTask:
     arguments: tuple[Any, ...] = ()
     has_progress: bool = False
     is_stored: bool = True
+    counts_work: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Finished:
     """The result of a task: a value, or the sentence that says why there is none.
 
-    `is_whole` is False where the value was handed in before the end of the run was certified.
+    Parameters
+    ----------
+    name, value, refusal
+        Of the task, its result, and why there is none.
+    is_whole
+        False where the value was handed in before the end of the run was certified.
+    seconds
+        What it took, of work where that is counted, else of processor time.
+    is_late
+        Whether this machine was too slow for the work allowed, so that the value may depend on it.
     """
 
     name: str
     value: Any
     refusal: str | None = None
     is_whole: bool = True
+    seconds: float = 0.0
+    is_late: bool = False
 
 
 def load_modules() -> None:
     """Import what every task needs."""
     importlib.import_module("reluflow.study.plan")
+
+
+def do(task: StudyTask, **more: Callable[[Any], None]) -> Finished:
+    """Do a task in this thread, and measure what it takes."""
+    num_late = num_ended_late()
+    with counting_work(if_asked=task.counts_work):
+        spent = Budget()
+        try:
+            value, refusal = task.function(*task.arguments, **more), None
+        except ReluflowError as error:
+            value, refusal = None, str(error)
+        return Finished(task.name, value, refusal, seconds=spent.used, is_late=num_ended_late() > num_late)
 
 
 def do_task(channel: Channel, task: StudyTask) -> Finished:
@@ -73,11 +100,9 @@ def do_task(channel: Channel, task: StudyTask) -> Finished:
         more = {"on_step": _ProgressReporter(channel), "on_run": lambda summary: channel.send((RUN, summary))}
     with _warnings_sent(channel), Stage(f"Computing {task.name}") as computing:
         try:
-            return Finished(task.name, task.function(*task.arguments, **more))
+            return do(task, **more)
         except FlowInterrupted as interrupt:
             return Finished(task.name, interrupt.summary)
-        except ReluflowError as error:
-            return Finished(task.name, None, str(error))
     return Finished(task.name, None, computing.failure)
 
 

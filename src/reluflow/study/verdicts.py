@@ -45,7 +45,7 @@ class TheoremAnswer:
 
 
 def ask_theorem(
-    key: str, dataset: Dataset, leak: float, seed: int = 0, *, max_seconds: float | None = None
+    key: str, dataset: Dataset, leak: float, seed: int = 0, *, max_seconds: float = float("inf")
 ) -> dict[str, Any]:
     """Ask the theorem of this key for its verdict on a dataset, as plain values for `answer_of`.
 
@@ -57,15 +57,14 @@ def ask_theorem(
 
 
 def ask(
-    theorem: Theorem, dataset: Dataset, leak: float, seed: int = 0, *, max_seconds: float | None = None
+    theorem: Theorem, dataset: Dataset, leak: float, seed: int = 0, *, max_seconds: float = float("inf")
 ) -> TheoremAnswer:
     """Ask one theorem; see `ask_theorem`."""
     if theorem.setting.loss != "square" and not dataset.is_binary:
         return TheoremAnswer(theorem, None, f"stated for the {theorem.setting.loss} loss and labels -1 and 1")
     try:
         problem = example_problem(theorem, dataset, seed=seed, leak=leak)
-        seconds = float("inf") if max_seconds is None else max_seconds
-        verdict = check(theorem, problem, at_own_scale=True, max_steps=MOST_STEPS, max_seconds=seconds)
+        verdict = check(theorem, problem, at_own_scale=True, max_steps=MOST_STEPS, max_seconds=max_seconds)
     except ReluflowError as error:
         return TheoremAnswer(theorem, None, str(error))
     return TheoremAnswer(theorem, verdict, verdict.why)

@@ -34,6 +34,7 @@ from reluflow.theory.diagnosis import Diagnosis, default_loss
 from reluflow.theory.theorem import Theorem
 from reluflow.vanishing_scale.process import JumpProcess
 
+STUDY_SECONDS = 60.0  # of work, where nothing else is said
 DEFAULT_SCALES = ("1e-1", "1e-3", "1e-6")
 
 
@@ -198,10 +199,11 @@ def study(
     theorems
         Which to ask; by default the main theorems of the papers.
     max_steps
-        Steps allowed to each run; by default as many as cost some ten seconds, or as fit into `max_seconds`.
+        Steps allowed to each run; by default as many as fit into what the study may cost.
     max_seconds
         Time allowed to the whole study, on the clock on the wall; more than half of it to its first run. By default
-        nothing depends on a clock.
+        work is counted instead, as much as two cores of the reference machine do in about `STUDY_SECONDS`: so the same
+        call gives the same answer on a busy machine and on an idle one.
     processes
         Computed in this process, or in so many others side by side, or by workers that have been started already; the
         numbers are the same.
@@ -247,8 +249,10 @@ def study(
     neurons = default_width(dataset, chosen) if width is None else width
 
     def draw(draw_seed: int, draw_scale: str, draw_width: int) -> Network:
-        drawn = initialization(dataset, width=draw_width, scale=draw_scale, rng=neuron_rng(draw_seed), leak=leak)
-        return with_output_bias(drawn, output_bias)
+        start_network = initialization(
+            dataset, width=draw_width, scale=draw_scale, rng=neuron_rng(draw_seed), leak=leak
+        )
+        return with_output_bias(start_network, output_bias)
 
     start = draw(seed, scale, neurons) if network is None else with_output_bias(network, output_bias)
     nothing = Study(
@@ -264,7 +268,7 @@ def study(
             start,
             seeds=seeds,
             scales=scales,
-            allowed=Allowed(max_steps, max_seconds),
+            allowed=Allowed(max_steps, STUDY_SECONDS if max_seconds is None else max_seconds, max_seconds is None),
             workers=workers,
             pieces=pieces,
         )

@@ -16,8 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from reluflow.after_run import Stage, StageFailed
-from reluflow.errors import ReluflowError
-from reluflow.study.task import PROGRESS, RUN, Finished, StudyTask, do_task, load_modules
+from reluflow.study.task import PROGRESS, RUN, Finished, StudyTask, do, do_task, load_modules
 from reluflow.workers.pool import Call, WorkerDied, WorkerPool
 from reluflow.workers.starting import process_starter
 
@@ -86,10 +85,7 @@ class SerialWorkers(AbstractWorkers):
         self.on_start(task.name)
         finished = None
         with Stage(f"Computing {task.name}") as computing:
-            try:
-                finished = Finished(task.name, task.function(*task.arguments))
-            except ReluflowError as error:
-                finished = Finished(task.name, None, str(error))
+            finished = do(task)
         self._queue.popleft()
         return finished or Finished(task.name, None, computing.failure)
 
@@ -129,15 +125,15 @@ class ProcessWorkers(AbstractWorkers):
         def pass_on(message: tuple[str, Any]) -> None:
             self._events.put((message[0], name, message[1]))
 
-        given = self._pool.submit(do_task, task, on_start=lambda: pass_on((_STARTED, None)), on_message=pass_on)
-        self._tasks[name] = task, given
+        call = self._pool.submit(do_task, task, on_start=lambda: pass_on((_STARTED, None)), on_message=pass_on)
+        self._tasks[name] = task, call
         self._attempts[name] = self._attempts.get(name, 0) + 1
-        given.future.add_done_callback(lambda future: self._events.put((_ENDED, name, given)))
+        call.future.add_done_callback(lambda future: self._events.put((_ENDED, name, call)))
 
     def drop(self, name: str) -> None:
         if name in self._tasks:
-            _, given = self._tasks.pop(name)
-            given.kill()
+            _, call = self._tasks.pop(name)
+            call.kill()
 
     def next_finished(self, timeout: float) -> Finished | None:
         end = time.monotonic() + timeout
@@ -166,13 +162,13 @@ class ProcessWorkers(AbstractWorkers):
             warnings.warn(content, StageFailed, stacklevel=2)
         return None
 
-    def _result(self, name: str, given: Call) -> Finished | None:
+    def _result(self, name: str, call: Call) -> Finished | None:
         task, latest = self._tasks[name]
-        if given is not latest:
+        if call is not latest:
             return None
         del self._tasks[name]
         try:
-            finished: Finished = given.future.result()
+            finished: Finished = call.future.result()
         except CancelledError:
             return None
         except WorkerDied:
@@ -183,11 +179,11 @@ class ProcessWorkers(AbstractWorkers):
         return finished
 
     def stop(self, grace: float, *, hurry: bool) -> list[Finished]:
-        for name, (task, given) in list(self._tasks.items()):
-            if not task.has_progress or (hurry and not given.future.running()):
+        for name, (task, call) in list(self._tasks.items()):
+            if not task.has_progress or (hurry and not call.future.running()):
                 self.drop(name)
             elif hurry:
-                given.stop()
+                call.stop()
         found, end = [], time.monotonic() + grace
         while self._tasks and (left := end - time.monotonic()) > 0:
             finished = self.next_finished(left)

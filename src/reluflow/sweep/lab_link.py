@@ -32,7 +32,7 @@ def lab_command(case: Experiment) -> str | None:
         case.data.partition(":")[0] not in REGISTRY
         or case.method == "sgd"
         or not isinstance(case.width, int)
-        or any(name not in _CONTROLS for name in case.given())
+        or any(name not in _CONTROLS for name in case.changed_fields())
         or not LOG_SCALES[0] <= log_of_scale(case.scale) <= LOG_SCALES[1]
     ):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from reluflow.compilation.clock import computing_time
+from reluflow.budget import Budget
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import REGISTRY, load, suggested_settings
 from reluflow.dynamics.descent.gradient_descent import AbstractFullBatchDescent
@@ -90,7 +90,7 @@ def check(
         return refused
     if at_own_scale and theorem.log_scale is not None:
         problem = replace(problem, network=problem.network.scaled(theorem.log_scale(bare)))
-    end = computing_time() + max_seconds
+    budget = Budget(max_seconds)
 
     def judged(refinement: float, method: AbstractSolver | None = solver) -> tuple[Verdict, Evidence]:
         evidence = gather(
@@ -101,7 +101,7 @@ def check(
             times=times,
             horizon=horizon,
             max_steps=max_steps,
-            max_seconds=max(end - computing_time(), 1e-3),
+            max_seconds=max(budget.left, 1e-3),
             progress=progress,
             refinement=refinement,
         )

@@ -9,18 +9,19 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
+from reluflow.budget import Budget, count
 from reluflow.data.dataset import Dataset
 from reluflow.data.in_memory import as_dataset
 from reluflow.errors import InvalidInputError
 from reluflow.found_papers import found_papers
 from reluflow.losses import AbstractLoss, loss_named
-from reluflow.processor_time import ProcessorTime
 from reluflow.tables import RowsToFrame, html_table
 from reluflow.theory.comparison import Comparison, undecided
 from reluflow.theory.condition import Assumption, Condition, DataHypotheses
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.output_facts import OutputFacts, judged
 
+_OPERATIONS_AN_ASSUMPTION, _OPERATIONS_A_PRODUCT = 1e6, 0.05  # of a sample with another, of 1e9 a second
 NOT_JUDGED = "not judged, for the time was spent"
 
 
@@ -166,9 +167,10 @@ def diagnose(
     given = default_loss(dataset) if chosen is None else chosen
     several = dataset.num_outputs > 1
     facts = OutputFacts(dataset, given, leak) if several else DatasetFacts(dataset, given, leak)
-    allowed, conditions = ProcessorTime(max_seconds), []
+    allowed, conditions = Budget(max_seconds), []
     for number, assumption in enumerate(assumptions(), start=1):
         found = undecided(NOT_JUDGED) if allowed.is_spent else _judged(assumption, facts)
+        count(_OPERATIONS_AN_ASSUMPTION + _OPERATIONS_A_PRODUCT * dataset.n * dataset.X.size)
         conditions.append(_condition(assumption, found))
         if progress is not None:
             progress(number / len(assumptions()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reluflow.compilation.clock import computing_time
+from reluflow.budget import Budget
 from reluflow.dynamics.event_driven.event_driven_flow import AbstractFlow, EventDrivenFlow
 from reluflow.dynamics.flow_choice import FlowSolver, choose_flow
 from reluflow.dynamics.problem import TrainingProblem
@@ -80,12 +80,12 @@ class FlowPlan:
 
     def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
         """The run, then that at each other scale, then the companions; after one cut short no other is made."""
-        problem, end = evidence.problem, computing_time() + options.max_seconds
+        problem, budget = evidence.problem, Budget(options.max_seconds)
         solver = _solver_for(problem, self, options)
         rtol = solver.rtol if isinstance(solver, AbstractFlow) else None
 
         def left() -> RunOptions:
-            return replace(options, times=(), max_seconds=max(end - computing_time(), 1e-3))
+            return replace(options, times=(), max_seconds=max(budget.left, 1e-3))
 
         trajectory: Trajectory | None = None
         other_scales: list[Evidence] = []

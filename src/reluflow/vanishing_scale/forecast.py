@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IndexArray
+from reluflow.budget import Budget
 from reluflow.certificates.best_neuron import NeuronOracle
 from reluflow.certificates.certificate import Certificate
 from reluflow.certificates.certify import certify
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network.network import Network, row_norms
-from reluflow.processor_time import ProcessorTime
 from reluflow.vanishing_scale.dormant import DormantNeurons, SettledNeurons, pull_on, settle, turn
 from reluflow.vanishing_scale.orbit import FALLEN_ASLEEP, RELEASE, OrbitEnd, follow
 from reluflow.vanishing_scale.process import Jump, JumpProcess, Saddle
@@ -74,7 +74,7 @@ class _Forecast:
 
     def __init__(self, problem: TrainingProblem, rtol: float, max_seconds: float, progress: Progress) -> None:
         self.dataset, self.loss, self.rtol = problem.dataset, problem.loss, rtol
-        self.allowed = ProcessorTime(max_seconds)
+        self.allowed = Budget(max_seconds)
         self.progress = progress
         network = problem.network.replace(log_scale=0.0)
         self.start = network

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
+from reluflow.budget import Budget
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
@@ -24,7 +25,6 @@ from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network, row_norms
-from reluflow.processor_time import ProcessorTime
 from reluflow.vanishing_scale.dormant import ON_WALL
 
 RELEASE = 1e-8  # size of the bundle at the start, of that of a neuron that fits: the orbit is then exact to its square
@@ -103,7 +103,7 @@ def follow(
     sleeping: BoolArray,
     rays: FloatArray,
     rtol: float,
-    allowed: ProcessorTime,
+    allowed: Budget,
 ) -> OrbitEnd:
     """Carry a network, its bundle released, to the next saddle.
 

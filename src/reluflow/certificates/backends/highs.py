@@ -9,13 +9,11 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from reluflow.arrays import FloatArray
+from reluflow.budget import affordable, count, counts_work
 from reluflow.errors import BackendError
 
-_TIGHT: dict[str, Any] = {
-    "primal_feasibility_tolerance": 1e-10,
-    "dual_feasibility_tolerance": 1e-10,
-    "time_limit": 10.0,
-}
+_OPERATIONS_A_PIVOT, _OPERATIONS_AN_ENTRY = 7e4, 1.5  # of the matrix, at each iteration, of 1e9 a second
+_SECONDS, _FEWEST_PIVOTS = 10.0, 1_000  # of work for a program that is only one of several ways
 
 
 def smallest_largest_residual(
@@ -43,13 +41,23 @@ def smallest_largest_residual(
     return np.asarray(result.x[:-1], dtype=np.float64)
 
 
+def _tight(num_entries: int) -> dict[str, float]:
+    """Options for exact answers, within a number of iterations that depends on nothing but the size."""
+    most = affordable(_SECONDS, _OPERATIONS_A_PIVOT + _OPERATIONS_AN_ENTRY * num_entries)
+    return {
+        "primal_feasibility_tolerance": 1e-10,
+        "dual_feasibility_tolerance": 1e-10,
+        "maxiter": max(_FEWEST_PIVOTS, int(most)),
+    }
+
+
 def widest_direction(rows: FloatArray) -> FloatArray | None:
     """The w in the box |w_j| <= 1 with the largest min_i <w, rows_i>; None where that is not positive."""
     n, d = rows.shape
     cost = np.append(np.zeros(d), -1.0)
     blocks = np.hstack([-rows, np.ones((n, 1))])
     bounds = [(-1.0, 1.0)] * d + [(0.0, None)]
-    arguments: dict[str, Any] = {"A_ub": blocks, "b_ub": np.zeros(n), "bounds": bounds, "options": _TIGHT}
+    arguments: dict[str, Any] = {"A_ub": blocks, "b_ub": np.zeros(n), "bounds": bounds, "options": _tight(blocks.size)}
     result = linprog(cost, method="highs", **arguments)
     if result.x is None or not result.x[-1] > 0.0:
         return None
@@ -63,7 +71,7 @@ def deepest_combination(rows: FloatArray, *, lift: bool) -> FloatArray | None:
     equations = np.vstack([np.hstack([rows.T, rows.sum(axis=0)[:, None]]), np.append(np.ones(n), float(n))])
     bounds = [(0.0, None)] * n + [(0.0, None if lift else 0.0)]
     right = np.append(np.zeros(d), 1.0)
-    arguments: dict[str, Any] = {"A_eq": equations, "b_eq": right, "bounds": bounds, "options": _TIGHT}
+    arguments: dict[str, Any] = {"A_eq": equations, "b_eq": right, "bounds": bounds, "options": _tight(equations.size)}
     result = linprog(cost, method="highs", **arguments)
     if result.x is None or result.status != 0:
         return None
@@ -81,7 +89,12 @@ def most_raised(rows: FloatArray) -> FloatArray | None:
     cost = np.concatenate([np.zeros(d), -np.ones(n)])
     blocks = hstack([csr_matrix(-unit), csr_matrix((np.ones(n), (np.arange(n), np.arange(n))), shape=(n, n))])
     bounds = [(None, None)] * d + [(0.0, 1.0)] * n
-    arguments: dict[str, Any] = {"A_ub": csr_matrix(blocks), "b_ub": np.zeros(n), "bounds": bounds, "options": _TIGHT}
+    arguments: dict[str, Any] = {
+        "A_ub": csr_matrix(blocks),
+        "b_ub": np.zeros(n),
+        "bounds": bounds,
+        "options": _tight(blocks.nnz),
+    }
     result = linprog(cost, method="highs", **arguments)
     if result.x is None or result.status != 0:
         return None
@@ -98,7 +111,10 @@ def smallest_coefficients(
     """
     k = columns.shape[1]
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    if np.isfinite(max_seconds):
+    an_iteration = _OPERATIONS_A_PIVOT + _OPERATIONS_AN_ENTRY * 2 * columns.size
+    if counts_work() and np.isfinite(max_seconds):
+        options["maxiter"] = max(100, int(affordable(max_seconds, an_iteration)))
+    elif np.isfinite(max_seconds):
         options["time_limit"] = max(max_seconds, 0.1)
     arguments: dict[str, Any] = {
         "A_eq": np.hstack([columns, -columns]),
@@ -107,6 +123,7 @@ def smallest_coefficients(
         "options": options,
     }
     result = linprog(np.ones(2 * k), method="highs", **arguments)
+    count(an_iteration * result.nit)
     if result.x is None or result.status != 0:
         return None
     return np.asarray(result.x[:k] - result.x[k:]), np.asarray(result.eqlin.marginals)

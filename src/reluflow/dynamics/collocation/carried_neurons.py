@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray
+from reluflow.budget import count
 from reluflow.dynamics.collocation.lone_neurons import LoneNeurons
 from reluflow.dynamics.collocation.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, StepStart, carry_all
 from reluflow.dynamics.collocation.radau import RadauRule
@@ -33,6 +34,10 @@ RULE = RadauRule.of_order(NUM_NODES)
 CHECKS = np.array(CHECK_PLACES)  # between the nodes, where the interpolant of the forces is tested
 POINTS = np.sort(np.concatenate([RULE.nodes, CHECKS]))
 IS_NODE = np.isin(POINTS, RULE.nodes)
+
+# of 1e9 a second, of an iteration and of the crossings in it: fitted to 44 runs, to a factor 2 (`benchmarks/work.py`)
+_OPERATIONS_AN_ITERATION, _OPERATIONS_A_CROSSING = 8e5, 4e3
+_OPERATIONS_A_HEIGHT, _OPERATIONS_A_WEIGHT = 30.0, 0.2  # of a neuron on a force: in all, and per input
 
 
 class CarriedNeurons:
@@ -187,6 +192,7 @@ class CarriedNeurons:
             if full.size:
                 self.paths = _with_more_capacity(self.paths)
         self.is_current[rows] = True
+        count(_OPERATIONS_A_CROSSING * int(np.sum(self.paths.num_events[rows])))
 
     @property
     def waiting(self) -> IntArray:
@@ -205,7 +211,10 @@ class CarriedNeurons:
         return bool(np.any((statuses == TOO_FAST) | (statuses == BUFFER_FULL)))
 
     def outputs_at_nodes(self) -> FloatArray:
-        """h at the nodes, shape (q, n K)."""
+        """h at the nodes, shape (q, n K): once in an iteration, whose work is counted here."""
+        num_samples, d = self.samples.X.shape
+        products = num_samples * self.samples.num_outputs * len(self.moving)
+        count(_OPERATIONS_AN_ITERATION + (_OPERATIONS_A_HEIGHT + _OPERATIONS_A_WEIGHT * d) * products)
         return self._outputs_at(IS_NODE)
 
     def outputs_between(self) -> FloatArray:

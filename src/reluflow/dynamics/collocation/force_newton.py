@@ -9,9 +9,13 @@ from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
 from reluflow.arrays import FloatArray, IntArray
+from reluflow.budget import count
 from reluflow.dynamics.collocation.curvatures import curved
 from reluflow.dynamics.collocation.radau import RadauRule
 from reluflow.dynamics.collocation.tuning import PLAIN_ITERATION_SHARE, SINGLE_PRECISION_STIFFNESS
+
+# of 1e9 a second, for a matrix between forces and its kernel: fitted to 44 runs with those of `carried_neurons`
+_OPERATIONS_A_MATRIX, _OPERATIONS_AN_ENTRY = 7e5, 2.4
 
 
 class _Factored:
@@ -72,6 +76,7 @@ class FewModes:
         length: float,
     ) -> None:
         self.rule, self.length = rule, length
+        count(_OPERATIONS_A_MATRIX + _OPERATIONS_AN_ENTRY * len(labels) ** 2)
         self._modes, self._forces, self._labels = modes, forces, labels
         self._answer = curved(curvatures, modes) * values  # (n K, r): what outputs of the modes do to the forces
         self.stiffness = length * float(np.max(np.sum(np.abs(self._answer), axis=1)))
@@ -131,6 +136,7 @@ class ForceNewton:
     ) -> None:
         self.rule, self.length, self.rows, self.active = rule, length, rows, active
         self.forces, self.labels = forces, labels
+        count(_OPERATIONS_A_MATRIX + _OPERATIONS_AN_ENTRY * len(labels) ** 2)
         matrix = rows[:, active]
         if forces is not None:
             matrix -= np.outer(rows @ forces, labels[active])

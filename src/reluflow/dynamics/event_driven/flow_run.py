@@ -8,6 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.bernstein_kernels import values_at
+from reluflow.budget import count
 from reluflow.compilation.kernel import direct
 from reluflow.dynamics.event_driven.carrying_kernels import Arrivals
 from reluflow.dynamics.event_driven.event_kernels import Way, reach_event
@@ -27,6 +28,9 @@ from reluflow.dynamics.event_driven.tuning import (
     FIRST_RAPIDITY,
     KINK_SHARE,
     MOST_IDLE_STEPS,
+    OPERATIONS_A_HEIGHT,
+    OPERATIONS_A_STEP,
+    OPERATIONS_A_WEIGHT,
     OUTPUT_ERROR,
     STEP_SHARE,
 )
@@ -122,6 +126,14 @@ class FlowRun(AbstractRun):
             self.outcome = Outcome.MAX_STEPS
             return
         self.steps += 1
+        num_columns, length = self._state.columns.shape
+        a_force = num_columns * self.problem.dataset.n * (OPERATIONS_A_HEIGHT + OPERATIONS_A_WEIGHT * length)
+        evaluations = self.force_evaluations
+        self._step_or_jump(limit)
+        count(OPERATIONS_A_STEP + a_force * (self.force_evaluations - evaluations))
+
+    def _step_or_jump(self, limit: float) -> None:
+        """One step, or while the outputs are negligible a jump."""
         if self._jump(limit):
             return
         began = self.log_time, self._rescaled_time

@@ -28,3 +28,7 @@ UNCLEAR = 1e-3  # a normal speed below this fraction of the pull is left to the 
 # separate parts
 MOST_OWN_STEPS = 200  # of the first part within one step of the run, so that an interrupt is not left waiting
 ON_WALL = 1e-9  # cosine below which a neuron counts as standing on a sample's wall: trapped ones are far from it
+
+# operations counted for budgets of work, 1e9 a second: fitted to 23 runs, to a factor 2.2 (`benchmarks/work.py`)
+OPERATIONS_A_STEP = 9e4
+OPERATIONS_A_HEIGHT, OPERATIONS_A_WEIGHT = 6.0, 0.4  # of a column on a sample, at each force: in all, and per weight

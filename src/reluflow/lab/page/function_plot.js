@@ -104,6 +104,14 @@ export class FunctionPlot extends Picture {
     ];
   }
 
+  /** The input over which a point of the canvas lies; null beside the picture. @param {number} px @param {number} py */
+  pointUnder(px, py) {
+    const [a, b] = this.valueAt(px, py);
+    if (this.line) return a < this.range[0] || a > this.range[1] ? null : this.line.constant === null ? [a] : [a, this.line.constant];
+    const [first, second] = this.plane.basis;
+    return Math.max(Math.abs(a), Math.abs(b)) > this.reach ? null : first.map((value, i) => a * value + b * (second?.[i] ?? 0));
+  }
+
   /** @param {number} position @param {number | null} ghostPosition @param {Surface} surface */
   draw(position, ghostPosition = null, surface = this.surface) {
     if (surface === this.surface) this.surface.resize();

@@ -39,15 +39,29 @@ export function nameAt(viewer, px, py) {
     const norm = Math.hypot(row[0], row[1]);
     if (distance < plane.radius && Math.abs((row[0] * x + row[1] * y) / norm) < 3) return `The wall of sample ${k + 1}: neurons on one side respond to it, on the other not.`;
   }
-  return "";
+  const arc = distance < plane.radius && !model.hidden?.has("cones") && model.geometry.arcs.find((one) => (angle - one.start + 2 * TURN) % TURN < one.end - one.start);
+  if (!arc) return "";
+  if (model.leak === 0 && arc.numActive === 0) return "Neurons in this cone respond to no sample: they are dead, and stay where they are.";
+  return `Neurons in this cone respond to ${arc.numActive} of ${model.data.X.length} samples; the shade is deeper for more.`;
 }
 
 /** The name of what lies under the pointer in the plot of the function. @param {Viewer} viewer @param {number} px @param {number} py @returns {string} */
-export function functionNameAt({ function: plot, model }, px, py) {
+export function functionNameAt({ function: plot, model, position }, px, py) {
   const found = plot.pick(px, py);
   if (found) return sampleName(model.data, found.sample, true);
   const out = heldUnder(plot.heldPoints(), px, py);
-  return out === null ? "" : heldName(model, out);
+  if (out !== null) return heldName(model, out);
+  const { run, data } = model, point = plot.pointUnder(px, py);
+  if (!run || !point) return "";
+  const at = { data: Float64Array.from(point), shape: [1, point.length] };
+  const values = run.K > 1 ? run.classOutputsAt(position, at) : run.outputsAt(position, at);
+  if (plot.line) {
+    const c = values.findIndex((value) => Math.abs(plot.y(value) - py) < 7);
+    return c < 0 ? "" : `h(x) = ${shown(values[c], 4)} at x = ${shown(point[0], 3)}: what the network computes at this time${data.classes ? `, for class ${data.classes[c]}` : ""}.`;
+  }
+  if (!data.classes || run.K === 1) return `h(x) = ${shown(values[0], 4)} at x = ${vectorText(point)}; the shade is deeper where |h| is larger.`;
+  const order = [...values.keys()].sort((one, two) => values[two] - values[one]);
+  return `Class ${data.classes[order[0]]} has the largest output at x = ${vectorText(point)}, ${shown(values[order[0]] - values[order[1]], 4)} above the next; the shade is deeper where that is more.`;
 }
 
 /** The name of what lies under the pointer in the tracks. @param {Viewer} viewer @param {number} px @param {number} py @returns {string} */

@@ -8,6 +8,7 @@ from itertools import permutations
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.budget import count
 from reluflow.geometry.arrangement import TIE
 from reluflow.geometry.general_position import smallest_subset_singular_value
 from reluflow.geometry.pairs import pair_summary
@@ -17,6 +18,7 @@ from reluflow.theory.condition import Assumption
 from reluflow.theory.facts import MAX_SUBSETS, DatasetFacts
 from reluflow.theory.output_facts import OutputFacts
 
+_OPERATIONS_A_CONE = 1e4  # with one facet, of 1e9 a second
 LARGEST_PRINTED_ETA = 1.0 / 6.0  # Theorem 2 and Lemma 8 as printed
 
 
@@ -239,6 +241,7 @@ def least_facet_push(facts: DatasetFacts, rho: FloatArray) -> float:
     for k in facts.active_facets:
         products = rho * (X @ X[k])  # contribution of each sample to <D, x_k> at slope 1
         rays_on_k = ray_patterns[ray_patterns[:, k] == 0]
+        count(_OPERATIONS_A_CONE * len(mixed))
         for u in mixed[mixed[:, k] != 0]:
             if np.any(np.all((rays_on_k == 0) | (rays_on_k == u), axis=1)):
                 terms = u[k] * products

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from reluflow.processor_time import ProcessorTime
+from reluflow.budget import Budget
 
 
 class Clock:
@@ -20,7 +20,7 @@ class Clock:
 @pytest.mark.parametrize("cost", [1e-6, 0.01, 0.2, 1.0, 30.0])
 def test_blocks_cover_the_work_or_end_when_it_is_spent(cost):
     clock = Clock()
-    allowed = ProcessorTime(5.0, clock=clock)
+    allowed = Budget(5.0, clock=clock)
     blocks = []
     for block in allowed.blocks(1000):
         blocks.append(block)
@@ -34,7 +34,7 @@ def test_blocks_cover_the_work_or_end_when_it_is_spent(cost):
 
 
 def test_without_a_bound_everything_is_done():
-    allowed = ProcessorTime()
+    allowed = Budget()
     assert sum(block.stop - block.start for block in allowed.blocks(77, largest=8)) == 77
     assert not allowed.is_spent
     assert allowed.share == 0.0
