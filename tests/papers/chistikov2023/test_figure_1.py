@@ -109,12 +109,15 @@ def test_printed_medians_stand_beside_ours():
     assert len(claims) == 4
     assert all(claim.holds for claim in claims)
     assert all(claim.is_ours for claim in claims)
-    assert "1.9 % of medians of five miss the range of 25 draws" in claims[0].why
+    assert "0.49 % of medians of five miss the range of 25 draws" in claims[0].why
     for factor in (3.0, 1.0 / 3.0):
         assert not any(claim.holds for claim in median_claims(settings, row, _ends(factor * draws)))
     one_off = draws.copy()
     one_off[0, 1, :, 0] *= 3.0
-    assert [claim.holds for claim in median_claims(settings, row, _ends(one_off))] == [False, True, True, True]
+    first, *others = median_claims(settings, row, _ends(one_off))
+    assert first.why.startswith("Outside for d = 64, m = 200.")
+    assert not first.holds
+    assert all(claim.holds for claim in others)
     other = Settings(dimensions=(5,), powers=(8,), seeds=(0,))
     assert median_claims(other, row, _ends(np.ones((2, 1, 1, 1)))) == []
 
@@ -157,7 +160,7 @@ def test_full_sizes_meet_every_printed_median(figure, tables):
     assert {number for number in range(1, 13) for claim in claims if f"Table {number} prints" in claim.text} == tables
 
 
-@pytest.mark.parametrize(("num_draws", "rank"), [(10, 1), (25, 2)])
+@pytest.mark.parametrize(("num_draws", "rank"), [(10, 1), (50, 2)])
 def test_how_often_the_median_of_five_misses_a_range(rng, num_draws, rank):
     ours = np.sort(rng.standard_normal((40_000, num_draws)), axis=1)
     theirs = np.median(rng.standard_normal((40_000, 5)), axis=1)

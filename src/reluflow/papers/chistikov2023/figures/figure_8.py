@@ -29,7 +29,7 @@ FIGURE = scales_figure(
         seeds=(0, 1, 2, 3, 4),
         widths=(25, 50, 200),
         compared=(8,),
-        further=(5, 5, 5),
+        further=(20, 20, 5),
     ),
     reduced="every second of the paper's 16 scales",
 )
