@@ -179,7 +179,7 @@ def norm_claims(settings: Settings, results: ScaleEnds, *, source: str) -> tuple
 def draw_scales(
     settings: Settings, results: ScaleEnds, path: Path, *, rows: Sequence[EndMeasure], label: Callable[[int, int], str]
 ) -> tuple[Path, ...]:
-    """One row of panels per measure, one column per kind: medians with all draws behind them."""
+    """One row of panels per measure, one column per kind: medians with all draws behind them, named under the last."""
     from reluflow.viz.panels import Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
@@ -196,10 +196,10 @@ def draw_scales(
                     levels=levels,
                     x_scale="log",
                     y_scale="log",
-                    legend="lower right" if measure.limit is None else "upper left",
+                    legend="below" if measure is rows[-1] else "",
                 )
             )
-    return (save_figure(plot_panels(panels, columns=2, panel_size=(3.9, 3.0)), path),)
+    return (save_figure(plot_panels(panels, columns=2, panel_size=(3.9, 3.3)), path),)
 
 
 def _curves(settings: Settings, measured: FloatArray, label: Callable[[int, int], str]) -> list[Curve]:
