@@ -31,7 +31,7 @@ FIGURE = scales_figure(
         large=(256, 1024),
         few=(8,),
         compared=(8,),
-        further=20,
+        further=5,
     ),
     reduced="seven of the paper's 16 scales; in dimensions 256 and 1,024 the scale $4^{-8}$ alone",
 )

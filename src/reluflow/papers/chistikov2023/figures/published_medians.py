@@ -45,7 +45,6 @@ LARGEST_ANGLE = {
             8: (0.1371, 0.4793, 0.05473, 0.2241, 0.001874),
             12: (5.356e-4, 1.873e-3, 2.138e-4, 8.753e-4, 7.636e-6),
         },
-        {12: "In dimension 1,024 the paper's angle is near the floor of arccos in doubles (erratum E14)."},
     ),
     "uncentred": PublishedMedians(
         2,
