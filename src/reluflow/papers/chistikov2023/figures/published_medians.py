@@ -6,6 +6,7 @@ tables, and Tables 4 to 6 and 9 to 12, are not known here, so that nothing is co
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 BY_DIMENSION = tuple((d, 200) for d in (4, 16, 64, 256, 1024))  # d and m
@@ -24,16 +25,14 @@ class PublishedMedians:
     rows: dict[int, tuple[float, ...]]
     doubts: dict[int, str] = field(default_factory=dict)
 
-    def at(self, power: int, sizes: tuple[tuple[int, int], ...]) -> tuple[float, ...] | None:
-        """The paper's medians for pairs of dimension and width at the scale 4^-power; None where it has not all.
+    def of(self, power: int, sizes: Sequence[tuple[int, int]], places: Iterable[int]) -> dict[int, float]:
+        """The paper's medians at the scale 4^-power by places in `sizes`, pairs of dimension and width; those it has.
 
-        >>> LARGEST_ANGLE["centred"].at(8, ((4, 200), (64, 200)))
-        (0.1371, 0.05473)
+        >>> LARGEST_ANGLE["centred"].of(8, ((4, 200), (5, 200), (64, 200)), (0, 1, 2))
+        {0: 0.1371, 2: 0.05473}
         """
-        row = self.rows.get(power)
-        if row is None or any(size not in self.sizes for size in sizes):
-            return None
-        return tuple(row[self.sizes.index(size)] for size in sizes)
+        row = dict(zip(self.sizes, self.rows.get(power, ()), strict=False))
+        return {place: row[sizes[place]] for place in places if sizes[place] in row}
 
 
 LARGEST_ANGLE = {
@@ -46,7 +45,6 @@ LARGEST_ANGLE = {
             8: (0.1371, 0.4793, 0.05473, 0.2241, 0.001874),
             12: (5.356e-4, 1.873e-3, 2.138e-4, 8.753e-4, 7.636e-6),
         },
-        {12: "In dimension 1,024 the paper's angle is near the floor of arccos in doubles (erratum E14)."},
     ),
     "uncentred": PublishedMedians(
         2,

@@ -24,21 +24,25 @@ class Settings:
 
     Parameters
     ----------
+    large, few
+        The dimensions `large` are trained from the scales of the powers `few` alone.
     compared, further
-        At the powers `compared`, those of which the paper prints medians, `further` draws are trained beside `seeds`,
-        a number for each size: they say how far medians of few draws differ.
+        At the powers `compared`, of those of which the paper prints medians, so many `further` draws are trained beside
+        `seeds` in the other dimensions: they say how far medians of few draws differ.
     """
 
     dimensions: tuple[int, ...]
     powers: tuple[int, ...]
     seeds: tuple[int, ...]
     widths: tuple[int, ...] = (200,)
+    large: tuple[int, ...] = ()
+    few: tuple[int, ...] = ()
     compared: tuple[int, ...] = ()
-    further: tuple[int, ...] = ()
+    further: int = 0
 
     @property
     def sizes(self) -> tuple[tuple[int, int], ...]:
-        """All pairs of a dimension and a width; one of the two lists has a single entry."""
+        """All pairs of a dimension and a width."""
         return tuple((d, width) for d in self.dimensions for width in self.widths)
 
     @property
@@ -50,12 +54,12 @@ class Settings:
     def every_seed(self) -> tuple[int, ...]:
         """The seeds, and those of the further draws, which count on from the largest."""
         first = max(self.seeds) + 1
-        return (*self.seeds, *range(first, first + max(self.further, default=0)))
+        return (*self.seeds, *range(first, first + self.further))
 
-    def trains(self, size: int, place: int, power: int) -> bool:
-        """Whether the draw at a place of `every_seed` is trained from that scale, in the size of that number."""
-        further = self.further[size] if self.further and power in self.compared else 0
-        return place < len(self.seeds) + further
+    def trains(self, d: int, place: int, power: int) -> bool:
+        """Whether the draw at a place of `every_seed` is trained from that scale in that dimension."""
+        is_first = place < len(self.seeds)
+        return is_first and power in self.few if d in self.large else is_first or power in self.compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +98,7 @@ def compute(settings: Settings, workbench: Workbench) -> ScaleEnds:
         for size in range(len(settings.sizes))
         for place in range(len(settings.every_seed))
         for column, power in enumerate(settings.powers)
-        if settings.trains(size, place, power)
+        if settings.trains(settings.sizes[size][0], place, power)
     ]
     measures = np.full((4, len(KINDS), len(settings.sizes), len(settings.every_seed), len(settings.powers)), np.nan)
     for count, (kind, size, place, column) in enumerate(runs):
@@ -126,11 +130,12 @@ def _end(kind: str, d: int, width: int, seed: int, power: int) -> EndOfRun:
 
 
 def medians(settings: Settings, measure: FloatArray) -> FloatArray:
-    """Medians of a measure over the draws of `seeds`, as the paper has them: over kind, size and scale."""
+    """Medians of a measure over the draws of `seeds`, as in the paper: over kind, size and scale; nan for none."""
     return np.asarray(np.median(measure[:, :, : len(settings.seeds)], axis=2))
 
 
 def last_factors(settings: Settings, values: FloatArray) -> FloatArray:
-    """By which factor medians fall per factor 4 of the scale, between the two smallest scales."""
+    """Factors by which medians fall per factor 4 of the scale, between the two smallest, where d is not large."""
     step = settings.powers[-1] - settings.powers[-2]
-    return np.asarray((values[..., -2] / values[..., -1]) ** (1.0 / step))
+    factors = np.asarray((values[..., -2] / values[..., -1]) ** (1.0 / step))
+    return factors[:, [d not in settings.large for d, _ in settings.sizes]]
