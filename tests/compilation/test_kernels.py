@@ -329,3 +329,31 @@ def test_a_large_kernel_is_not_copied_into_its_callers():
     assert attempt.is_large
     functions = library._get_module_for_linking().functions
     assert [function.is_declaration for function in functions if function.name == attempt.symbol] == [True]
+
+
+def test_with_a_version_of_numba_that_was_not_tried_kernels_are_compiled_as_numba_does_it(tmp_path):
+    """Numba 0.61 has no `_reload_init`, and what a later version has nobody knows: no command worked there."""
+    source = """
+import sys
+import numba
+numba.__version__ = "0.99.0"
+import numpy as np
+from reluflow.arrays import FloatVector
+from reluflow.compilation.kernel import KERNELS, kernel
+from reluflow.compilation.source_cache import PlainDispatcher
+
+@kernel()
+def doubled(x: float) -> float:
+    return 2.0 * x
+
+@kernel()
+def total(values: FloatVector) -> float:
+    return doubled(np.sum(values))
+
+is_plain = all(type(one) is PlainDispatcher for one in KERNELS.values())
+print(total(np.ones(3)), is_plain, "reluflow.compilation.library" in sys.modules, sum(total.stats.cache_hits.values()))
+"""
+    path = tmp_path / "kernels_of_one.py"
+    path.write_text(source)
+    said = [subprocess.run([sys.executable, path], capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    assert said == ["6.0 True False 0\n", "6.0 True False 1\n"]

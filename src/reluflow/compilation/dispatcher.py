@@ -6,15 +6,14 @@ import importlib
 from typing import Any
 
 from numba import njit, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl
 from numba.core.compiler import compile_result
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
 
-import reluflow
-from reluflow.compilation.dependencies import digest_of
 from reluflow.compilation.library import KernelCompiler, KernelLibrary
 from reluflow.compilation.signature import signature_of
+from reluflow.compilation.source_cache import SourceCache
 
 _KERNEL_OF: dict[str, tuple[str, str, tuple[Any, ...]]] = {}  # module, name and types of each symbol that is loaded
 
@@ -109,31 +108,10 @@ class _StoredKernels(CompileResultCacheImpl):
         return result
 
 
-class _KernelCache(FunctionCache):
-    """Numba's cache on disk, which takes a kernel only if nothing that it is made of has changed.
+class _KernelCache(SourceCache):
+    """What is made of kernels called where they are is kept apart from what Numba makes."""
 
-    Numba's own index knows a kernel by its own file, not by the files of the kernels and constants it uses: after an
-    update in place, kernels of the old version would be taken, or fail to load where a type has another name.
-    """
-
-    _impl_class = _StoredKernels
-
-    def __init__(self, py_func: Any) -> None:
-        super().__init__(py_func)
-        self._cache_file._version = f"{self._cache_file._version}, reluflow {reluflow.__version__}"
-        self._own_stamp = self._cache_file._source_stamp
-
-    def _load_overload(self, sig: Any, target_context: Any) -> Any:
-        self._look_at_callees()
-        return super()._load_overload(sig, target_context)
-
-    def _save_overload(self, sig: Any, data: Any) -> None:
-        self._look_at_callees()
-        super()._save_overload(sig, data)
-
-    def _look_at_callees(self) -> None:
-        """Done late: when a kernel is declared, those below it in its file are not."""
-        self._cache_file._source_stamp = (self._own_stamp, digest_of(self._py_func))
+    _impl_class: Any = _StoredKernels
 
 
 def _is_same_kind(given: Any, declared: Any) -> bool:

@@ -2,8 +2,9 @@
 
 Both are Numba's `njit` with its cache on disk, as `dispatcher.py` and `library.py` change it. What they leave out
 nobody would call: entry points for C, those for Python in kernels that only kernels call, and the counting of who holds
-an array in kernels that make none. Of the options left out Numba promises none, so each is used only where this version
-of Numba has it; without them kernels are right and compile more slowly.
+an array in kernels that make none. Numba promises neither these options nor what those two files change. So the
+options are used only where this version of Numba has them, and the files only with versions that they were tried with;
+without them kernels are right and compile more slowly.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
+import numba
 from numba.core import config
 from numba.core.dispatcher import Dispatcher
 from numba.core.options import DefaultOptions
 
-from reluflow.compilation.dispatcher import KernelDispatcher
 from reluflow.compilation.signature import signature_of
+from reluflow.compilation.source_cache import PlainDispatcher
 
 Function = TypeVar("Function", bound=Callable[..., object])
+
+_TRIED_NUMBA = (0, 63), (0, 68)  # the first version and the last
 
 KERNELS: dict[str, Any] = {}  # Numba's dispatcher of every kernel imported so far, by `module:name`
 
@@ -62,6 +66,9 @@ def direct(kernel: Function) -> Function:
 
 
 def _compiler(left_out: dict[str, bool], options: dict[str, Any]) -> Callable[[Function], Function]:
+    is_tried = is_tried_numba(numba.__version__)
+    if not is_tried:
+        left_out = {name: value for name, value in left_out.items() if name != "no_cpython_wrapper"}
     known = {name: value for name, value in left_out.items() if hasattr(DefaultOptions, name)}
     numba_config: Any = config
     settings: dict[str, Any] = {"nopython": True, "boundscheck": None, **known, **options}
@@ -69,10 +76,28 @@ def _compiler(left_out: dict[str, bool], options: dict[str, Any]) -> Callable[[F
     def compile_later(function: Function) -> Function:
         if numba_config.DISABLE_JIT:
             return function
-        dispatcher: Any = KernelDispatcher(function, targetoptions=settings)
+        dispatcher: Any = _dispatcher_class(is_tried)(function, {}, settings)
         dispatcher.enable_caching()
         KERNELS[f"{function.__module__}:{function.__name__}"] = dispatcher
         kernel: Function = dispatcher
         return kernel
 
     return compile_later
+
+
+def is_tried_numba(version: str) -> bool:
+    """Whether kernels may be compiled as `dispatcher.py` and `library.py` do it.
+
+    >>> is_tried_numba("0.68.1"), is_tried_numba("0.61.0"), is_tried_numba("1.0.0rc1")
+    (True, False, False)
+    """
+    major, minor, *_ = version.split(".")
+    return _TRIED_NUMBA[0] <= (int(major), int(minor)) <= _TRIED_NUMBA[1]
+
+
+def _dispatcher_class(is_tried: bool) -> Any:
+    if not is_tried:
+        return PlainDispatcher
+    from reluflow.compilation.dispatcher import KernelDispatcher  # which other versions may not even load
+
+    return KernelDispatcher
