@@ -10,12 +10,20 @@ from reluflow.bench.general_solvers import diffrax_outputs_end, scipy_end
 from reluflow.bench.linear_programs import cells_by_linear_programs
 from reluflow.bench.outputs import FirstAllRight, real_classes
 from reluflow.bench.registry import ALL, benchmarks_named
-from reluflow.bench.roofline import AlgorithmWork, MachineRates, least_work, this_machine
+from reluflow.bench.roofline import (
+    AlgorithmWork,
+    MachineRates,
+    SamplesInSteps,
+    least_work,
+    roofline_words,
+    this_machine,
+)
 from reluflow.bench.sweep import differing_rows
 from reluflow.data import Dataset, load
 from reluflow.data.classified import wrongly_classified
 from reluflow.data.mnist import has_full_mnist
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, TrainingProblem
+from reluflow.dynamics.collocation import negligible_samples
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.stopping import AtTime, Exhausted
@@ -141,6 +149,23 @@ def test_roofline_is_the_slower_of_operations_and_traffic():
     machine = MachineRates(flops_per_s=10.0, bytes_per_s=2.0)
     assert machine.seconds(AlgorithmWork(flops=30.0, bytes=2.0)) == 3.0
     assert machine.seconds(AlgorithmWork(flops=30.0, bytes=20.0)) == 10.0
+
+
+def test_the_roofline_counts_the_samples_that_steps_are_made_with(monkeypatch):
+    """12,665 images came to 140 % of the roofline: late steps are made with 200 of them, and all were counted."""
+    monkeypatch.setattr(negligible_samples, "NEGLIGIBLE_FROM_SIZE", 1)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 6)) * np.geomspace(1.0, 10.0, 60)[:, None]
+    data = Dataset(X, np.sign(X[:, 0]))
+    network = balanced_initialization(data, width=8, scale=0.1, rng=rng)
+    counted = SamplesInSteps()
+    problem = TrainingProblem(data, LogisticLoss(), network)
+    run = train(problem, CollocationFlow(1e-6), until=AtTime(1e30), keep=Keep(recorder=counted))
+    assert counted.steps_with.total() == run.steps
+    assert max(counted.steps_with) == 60
+    assert min(counted.steps_with) < 40
+    share = float(roofline_words(run, 1.0, counted).partition(" %")[0])
+    assert share < float(roofline_words(run, 1.0).partition(" %")[0])
 
 
 def test_no_run_takes_less_than_the_roofline_says():

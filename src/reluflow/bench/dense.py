@@ -13,7 +13,7 @@ from reluflow.arrays import FloatArray
 from reluflow.bench.accelerator import has_accelerator
 from reluflow.bench.benchmark import Benchmark, Timing, best_time
 from reluflow.bench.general_solvers import diffrax_end, scipy_end
-from reluflow.bench.roofline import roofline_words
+from reluflow.bench.roofline import SamplesInSteps, roofline_words
 from reluflow.certificates.direction import ignored_samples
 from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
 from reluflow.data.dataset import Dataset
@@ -22,6 +22,7 @@ from reluflow.data.registry import load
 from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Check, Exhausted, Stationary
@@ -212,14 +213,14 @@ def _of_images(data: Dataset, scale: float) -> TrainingProblem:
 
 def _until_right(problem: TrainingProblem, flow: CollocationFlow) -> tuple[Timing, Trajectory]:
     data = problem.dataset
-    start = time.perf_counter()
-    run = train(problem, flow, until=EverySampleRight(margin=0.1))
+    start, counted = time.perf_counter(), SamplesInSteps()
+    run = train(problem, flow, until=EverySampleRight(margin=0.1), keep=Keep(recorder=counted))
     fitted_s = time.perf_counter() - start
     end = run.end
     words = (
         f"at t = {run.time:.4g}, after {run.steps} steps, {np.count_nonzero(end.outputs * data.y > 0.1)} of {data.n} "
         f"images right with margin 0.1 and {len(ignored_samples(end.network, data))} ignored by every neuron, "
-        f"{roofline_words(run, fitted_s)}"
+        f"{roofline_words(run, fitted_s, counted)}"
     )
     return Timing(f"dense/mnist-{data.n}", fitted_s, "none", None, words), run
 
@@ -227,13 +228,17 @@ def _until_right(problem: TrainingProblem, flow: CollocationFlow) -> tuple[Timin
 def _to_the_limit(name: str, problem: TrainingProblem, flow: CollocationFlow, *, max_seconds: float = np.inf) -> Timing:
     data = problem.dataset
     task = partial(train, problem, flow, until=LimitIdentified(), max_seconds=max_seconds)
-    seconds, run = best_time(task, repeats=1, warm_up=data.n < _LONG)
+    if data.n < _LONG:
+        task(max_steps=3)  # compiles
+    counted = SamplesInSteps()
+    seconds, run = best_time(partial(task, keep=Keep(recorder=counted)), repeats=1, warm_up=False)
     limit = certified_limit(run)
     proof = "proved" if limit.is_proof else "not proved"
     num_ignored, until = len(ignored_samples(limit.network, data)), "for ever" if limit.is_proof else "so far"
     words = (
         f"{run.steps} steps to {run.outcome.code} at ln t = {run.log_time:.4g}: {limit.certificate.kind}, {proof}, "
-        f"margin {limit.certificate.margin:.6g}, {num_ignored} samples ignored {until}, {roofline_words(run, seconds)}"
+        f"margin {limit.certificate.margin:.6g}, {num_ignored} samples ignored {until}, "
+        f"{roofline_words(run, seconds, counted)}"
     )
     if not limit.is_proof:
         words += f". {limit.reason}"

@@ -9,12 +9,15 @@ says where the time does not go, and how much a perfect implementation of the sa
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
+from reluflow.dynamics.collocation.collocation_run import CollocationRun
 from reluflow.dynamics.collocation.tuning import CHECK_PLACES, NUM_NODES
+from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.threads import product
 
@@ -68,9 +71,34 @@ def least_work(n: int, d: int, m: int, outputs: int, steps: int) -> AlgorithmWor
     return AlgorithmWork(flops=steps * (products + sums), bytes=steps * 2.0 * n * size * _BYTES_PER_NUMBER)
 
 
-def roofline_words(run: Trajectory, seconds: float) -> str:
-    """The share of the roofline that a run by collocation reached in so many seconds, for the row of a benchmark."""
+class SamplesInSteps:
+    """A recorder that counts with how many samples each step of a run was made.
+
+    Attributes
+    ----------
+    steps_with
+        The number of steps, by that of their samples.
+    """
+
+    def __init__(self) -> None:
+        self.steps_with: Counter[int] = Counter()
+        self._next = 0
+
+    def __call__(self, run: AbstractRun) -> None:
+        if isinstance(run, CollocationRun):
+            self.steps_with[self._next or run.num_samples_in_steps] += run.steps - self.steps_with.total()
+            self._next = run.num_samples_in_steps
+
+
+def roofline_words(run: Trajectory, seconds: float, counted: SamplesInSteps | None = None) -> str:
+    """The share of the roofline that a run by collocation reached in so many seconds, for the row of a benchmark.
+
+    Its steps were made with the samples that were `counted`, or with all.
+    """
     data, network = run.problem.dataset, run.problem.network
-    work = least_work(data.n, data.d, len(network.w), network.num_outputs, run.steps)
-    share = this_machine().seconds(work) / seconds
+    steps_with = {data.n: run.steps} if counted is None else counted.steps_with
+    size = len(network.w), network.num_outputs
+    share = (
+        sum(this_machine().seconds(least_work(n, data.d, *size, steps)) for n, steps in steps_with.items()) / seconds
+    )
     return f"{100.0 * share:.2g} % of the roofline"

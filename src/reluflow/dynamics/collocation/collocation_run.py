@@ -79,8 +79,6 @@ class CollocationRun(AbstractRun):
         self._see_ridge()
         self._state.output_error = rtol
 
-    # -- reading ------------------------------------------------------------------------------------------------
-
     def outputs(self) -> FloatArray:
         """h(x_k) now, shape (n,) or (n, K)."""
         return self._state.all_outputs()
@@ -88,6 +86,11 @@ class CollocationRun(AbstractRun):
     def network(self) -> Network:
         """The network now; `log_scale` is 0 where the neurons fit a double."""
         return self._state.network()
+
+    @property
+    def num_samples_in_steps(self) -> int:
+        """How many samples the steps are made with now, without those that are negligible."""
+        return len(self._state.samples.X)
 
     def log_sizes(self) -> FloatArray | None:
         """ln |(w_j, v_j)| now, where some neurons are too light for `network` to hold their sizes; else None."""
@@ -115,10 +118,8 @@ class CollocationRun(AbstractRun):
 
     def _misfit_allowed(self) -> float:
         """Misfit of the forces that leaves as many digits of the pulls, near rest too, where forces cancel in them."""
-        cancelled = self._allowed * max(self._state.cancellation() / CANCELLED_PULLS, LEAST_MISFIT_SHARE)
-        return min(max(min(self._allowed, cancelled), self._state.rounding()), MISFIT_OF_ROUNDING)
-
-    # -- stepping -----------------------------------------------------------------------------------------------
+        share = min(1.0, max(self._state.cancellation() / CANCELLED_PULLS, LEAST_MISFIT_SHARE))
+        return min(max(self._allowed * share, self._state.rounding()), MISFIT_OF_ROUNDING)
 
     def advance(self, limit: float, most_steps: int = 1) -> None:
         """Take one macro step, never past the time `limit`."""
@@ -267,9 +268,8 @@ class CollocationRun(AbstractRun):
 
     def _growth(self, found: Solution, tolerance: float) -> float:
         """How much longer than a step that was taken the next one may be."""
-        growth = min(
-            MOST_STEP_GROWTH, STEP_SAFETY * max(found.misfit / tolerance, SMALLEST_MISFIT_RATIO) ** -STEP_EXPONENT
-        )
+        ratio = max(found.misfit / tolerance, SMALLEST_MISFIT_RATIO)
+        growth = min(MOST_STEP_GROWTH, STEP_SAFETY * ratio**-STEP_EXPONENT)
         worth_a_step = MANY_EVENTS + len(found.moving) * self._state.samples.X.size // PRODUCTS_PER_EVENT
         if int(np.sum(found.paths.num_events)) > worth_a_step and found.guess_gap > 0.0:
             growth = min(
