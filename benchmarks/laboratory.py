@@ -4,7 +4,7 @@ A drag is made of moves of the mouse as the browser gets them from the system, a
 browser itself tells when the frame that shows each of them was on the screen (its trace, `EventLatency`). Times on the
 clock, and beside them processor times, which other work on the machine does not change (Linux).
 
-python benchmarks/lab.py [PATH OF CHROMIUM]
+python benchmarks/laboratory.py [PATH OF CHROMIUM]
 """
 
 import asyncio
