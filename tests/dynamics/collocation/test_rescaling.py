@@ -199,3 +199,21 @@ def test_a_lead_that_is_felt_stays_and_a_faded_one_shrinks_no_further_than_it_mu
     np.testing.assert_allclose(after - after[0], [0.0, 5.0, FADED_LEAD, FADED_LEAD, 50.0 * FADED_LEAD])
     counted = np.array([True, False, True, True, True])
     assert margin_offsets_after(outputs, np.zeros(5), counted, 0.5)[1] == 0.0
+
+
+def test_outputs_beyond_doubles_of_time_are_those_of_the_closed_form():
+    """One balanced neuron on one sample: Ei(h) = 2 |x| t + const under the exponential loss.
+
+    Of a run rescaled by 2 % too much nothing else said that its outputs and weights were not those at its time.
+    """
+    network = Network(w=[[0.1]], a=[0.1])
+    run = CollocationFlow(1e-9).start(TrainingProblem(Dataset([[2.0]], [1.0]), ExponentialLoss(), network))
+    while run.log_time < 1e30:
+        run.advance(np.inf, 1)
+        h = float(run.outputs()[0])
+        if h > 50.0:  # Ei(h) = e^h / h (1 + 1/h + 2/h^2 + ...)
+            series = np.sum(np.cumprod([1.0, *(np.arange(1, 12) / h)]))
+            assert h - np.log(h) + np.log(series) - np.log(4.0) == pytest.approx(run.log_time, rel=1e-8)
+            assert float(run.network().a[0]) ** 2 * 2.0 == pytest.approx(h, rel=1e-8)
+    assert run.log_sizes() is None
+    assert h > 1e30

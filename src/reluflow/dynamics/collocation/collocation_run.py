@@ -272,9 +272,8 @@ class CollocationRun(AbstractRun):
         growth = min(MOST_STEP_GROWTH, STEP_SAFETY * ratio**-STEP_EXPONENT)
         worth_a_step = MANY_EVENTS + len(found.moving) * self._state.samples.X.size // PRODUCTS_PER_EVENT
         if int(np.sum(found.paths.num_events)) > worth_a_step and found.guess_gap > 0.0:
-            growth = min(
-                growth, max(LEAST_GROWTH_BY_GUESS, (GUESS_GAP_GOAL * tolerance / found.guess_gap) ** STEP_EXPONENT)
-            )
+            by_guess = (GUESS_GAP_GOAL * tolerance / found.guess_gap) ** STEP_EXPONENT
+            growth = min(growth, max(LEAST_GROWTH_BY_GUESS, by_guess))
         return float(growth)
 
     def _pass_contacts(self, found: Solution, soon: float) -> None:
@@ -325,9 +324,10 @@ class CollocationRun(AbstractRun):
         self._rescaled_time += length
         self._steps_counting_all = max(0, self._steps_counting_all - 1)
         state.refresh(counts_all=self._steps_counting_all > 0)
-        if state.log_rescaling > 0.0:  # so late, ln t is -ln R up to the logarithm of what is left of it
-            log_elapsed = -state.log_total_force()
-        self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
+        if state.log_rescaling > 0.0:  # so late R = 1/(kappa t), where ln R falls by kappa = |grad L|^2/R^2 in s
+            self.log_time = max(self.log_time, state.log_total_force() - 2.0 * state.gradient().log_norm)
+        else:
+            self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
         self.time += duration_of(log_elapsed)
         self._settle_paths(found)
 
@@ -367,7 +367,7 @@ class CollocationRun(AbstractRun):
         places = np.concatenate([self._state.neurons.shapes[found.moving, None], found.paths.places], axis=1)
         crossings = negligible.crossings(after, found.moving, np.append(0.0, POINTS), places)
         if crossings:
-            times, _ = self._times_at(np.array([crossing.tau for crossing in crossings]), found, length)
+            times = self._times_at(np.array([crossing.tau for crossing in crossings]), found, length)[0]
             self.recorder.extend(
                 np.array([crossing.neuron for crossing in crossings]),
                 np.array([crossing.sample for crossing in crossings]),
