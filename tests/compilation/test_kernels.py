@@ -290,7 +290,7 @@ except ValueError as error:
 
 
 def _sum_in_a_new_process(folder) -> str:
-    words = [sys.executable, "-c", _CALL, str(folder)]
+    words = [sys.executable, "-B", "-c", _CALL, str(folder)]  # of two files of one second Python would take the first
     answer = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert answer.returncode == 0, answer.stderr
     total, error = answer.stdout.splitlines()
