@@ -60,7 +60,8 @@ class KernelDispatcher(CPUDispatcher):
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """What Numba does with a call from Python whose types are not in its table."""
         if self.is_entry:
-            return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
+            numba_dispatcher: Any = super()  # whose methods type checkers do not see
+            return numba_dispatcher._compile_for_args(*args, **kws)
         if self._entry is None:
             self._entry = njit(lambda *arguments: self(*arguments))
         return self._entry  # which Numba then calls

@@ -12,7 +12,7 @@ from itertools import chain, count, islice
 from typing import Any
 from uuid import uuid4
 
-import llvmlite.binding as llvm  # type: ignore[import-untyped]
+import llvmlite.binding as llvm
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.environment import lookup_environment

@@ -219,7 +219,7 @@ class _Records:
 
 def _surroundings() -> str:
     """The version of reluflow, the compiler and the processor."""
-    import llvmlite.binding as llvm  # type: ignore[import-untyped]
+    import llvmlite.binding as llvm
     import numba
 
     compiler = (numba.__version__, llvm.llvm_version_info, platform.python_version_tuple()[:2])

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 from numba import cfunc, types
 from numba.extending import intrinsic
 
