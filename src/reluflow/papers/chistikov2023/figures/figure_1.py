@@ -18,6 +18,8 @@ from reluflow.papers.chistikov2023.figures.published_medians import LARGEST_ANGL
 from reluflow.papers.chistikov2023.figures.scales_figure import LARGEST, ScalesRow, scales_figure
 from reluflow.papers.chistikov2023.figures.scales_run import Settings
 
+EVERY_POWER = tuple(range(-2, 14))  # the paper's sixteen scales, 4^2 to 4^-13
+
 FIGURE = scales_figure(
     "chistikov2023/fig1",
     __doc__,
@@ -26,12 +28,9 @@ FIGURE = scales_figure(
     quick=Settings(dimensions=(4,), powers=(6, 8, 10), seeds=(0, 1, 2), widths=(20,)),
     full=Settings(
         dimensions=(4, 16, 64, 256, 1024),
-        powers=(0, 2, 4, 6, 8, 10, 12),
+        powers=EVERY_POWER,
         seeds=(0, 1, 2, 3, 4),
-        large=(256, 1024),
-        few=(8,),
-        compared=(8,),
+        compared=(0, 4, 8, 12),
         further=5,
     ),
-    reduced="seven of the paper's 16 scales; in dimensions 256 and 1,024 the scale $4^{-8}$ alone",
 )

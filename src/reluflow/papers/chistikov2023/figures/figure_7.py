@@ -26,5 +26,4 @@ FIGURE = scales_figure(
     lambda d, width: f"d = {d}",
     quick=Settings(dimensions=(4,), powers=(4, 6, 8, 10), seeds=(0, 1, 2), widths=(20,)),
     full=figure_1.FIGURE.full,
-    reduced=figure_1.FIGURE.reduced,
 )

@@ -6,7 +6,7 @@ tables, and Tables 4 to 6 and 9 to 12, are not known here, so that nothing is co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 BY_DIMENSION = tuple((d, 200) for d in (4, 16, 64, 256, 1024))  # d and m
@@ -25,14 +25,14 @@ class PublishedMedians:
     rows: dict[int, tuple[float, ...]]
     doubts: dict[int, str] = field(default_factory=dict)
 
-    def of(self, power: int, sizes: Sequence[tuple[int, int]], places: Iterable[int]) -> dict[int, float]:
+    def of(self, power: int, sizes: Sequence[tuple[int, int]]) -> dict[int, float]:
         """The paper's medians at the scale 4^-power by places in `sizes`, pairs of dimension and width; those it has.
 
-        >>> LARGEST_ANGLE["centred"].of(8, ((4, 200), (5, 200), (64, 200)), (0, 1, 2))
+        >>> LARGEST_ANGLE["centred"].of(8, ((4, 200), (5, 200), (64, 200)))
         {0: 0.1371, 2: 0.05473}
         """
         row = dict(zip(self.sizes, self.rows.get(power, ()), strict=False))
-        return {place: row[sizes[place]] for place in places if sizes[place] in row}
+        return {place: row[size] for place, size in enumerate(sizes) if size in row}
 
 
 LARGEST_ANGLE = {

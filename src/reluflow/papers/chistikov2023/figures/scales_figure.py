@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def scales_figure(
     *,
     quick: Settings,
     full: Settings,
-    reduced: str,
+    reduced: str = "",
 ) -> PaperFigure[Settings, ScaleEnds]:
     """A figure of these rows, whose curves `label` names for a dimension and a width."""
     nuclear = next((row.source for row in rows if row.measure is NUCLEAR), "Fig. 7, Tables 5 and 6")
@@ -83,7 +83,7 @@ def slope_claims(settings: Settings, angles: FloatArray, what: str, *, source: s
             f"{kind}: at the smallest scales the median {what} falls by 4.00 per factor 4 of the scale",
             bool(np.all(np.abs(factors[i] - 4.0) < SLOPE)),
             tuple(round(float(x), 4) for x in factors[i]),
-            f"{4 - SLOPE:g} to {4 + SLOPE:g} at every size trained from both",
+            f"{4 - SLOPE:g} to {4 + SLOPE:g} at every size",
             source=source,
         )
         for i, kind in enumerate(KINDS)
@@ -96,8 +96,7 @@ def median_claims(settings: Settings, row: ScalesRow, results: ScaleEnds) -> lis
     for i, kind in enumerate(KINDS):
         table = row.published.get(kind)
         for k, power in enumerate(settings.powers):
-            sizes = [j for j, (d, _) in enumerate(settings.sizes) if settings.trains(d, 0, power)]
-            theirs = None if table is None else table.of(power, settings.sizes, sizes)
+            theirs = None if table is None else table.of(power, settings.sizes)
             if table is not None and theirs:
                 words = f"{kind}: the medians {row.measure.words}"
                 found.append(_median_claim(settings, words, table, power, theirs, every[i, ..., k]))
@@ -210,7 +209,6 @@ def _curves(settings: Settings, measured: FloatArray, label: Callable[[int, int]
     for look, ((d, width), values) in enumerate(zip(settings.sizes, measured, strict=True)):
         for k, one in enumerate(values):
             name = "" if look or k else "each draw, thin"
-            kind: Literal["points", "line"] = "points" if d in settings.large else "line"
-            curves.append(Curve(settings.scales, one, name, look=look, kind=kind, is_faint=True))
+            curves.append(Curve(settings.scales, one, name, look=look, kind="line", is_faint=True))
         curves.append(Curve(settings.scales, np.median(values, axis=0), label(d, width), look=look, kind="marked"))
     return curves

@@ -24,19 +24,15 @@ class Settings:
 
     Parameters
     ----------
-    large, few
-        The dimensions `large` are trained from the scales of the powers `few` alone.
     compared, further
         At the powers `compared`, of those of which the paper prints medians, so many `further` draws are trained beside
-        `seeds` in the other dimensions: they say how far medians of few draws differ.
+        `seeds`: they say how far medians of few draws differ.
     """
 
     dimensions: tuple[int, ...]
     powers: tuple[int, ...]
     seeds: tuple[int, ...]
     widths: tuple[int, ...] = (200,)
-    large: tuple[int, ...] = ()
-    few: tuple[int, ...] = ()
     compared: tuple[int, ...] = ()
     further: int = 0
 
@@ -56,10 +52,9 @@ class Settings:
         first = max(self.seeds) + 1
         return (*self.seeds, *range(first, first + self.further))
 
-    def trains(self, d: int, place: int, power: int) -> bool:
-        """Whether the draw at a place of `every_seed` is trained from that scale in that dimension."""
-        is_first = place < len(self.seeds)
-        return is_first and power in self.few if d in self.large else is_first or power in self.compared
+    def trains(self, place: int, power: int) -> bool:
+        """Whether the draw at a place of `every_seed` is trained from that scale."""
+        return place < len(self.seeds) or power in self.compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +93,7 @@ def compute(settings: Settings, workbench: Workbench) -> ScaleEnds:
         for size in range(len(settings.sizes))
         for place in range(len(settings.every_seed))
         for column, power in enumerate(settings.powers)
-        if settings.trains(settings.sizes[size][0], place, power)
+        if settings.trains(place, power)
     ]
     measures = np.full((4, len(KINDS), len(settings.sizes), len(settings.every_seed), len(settings.powers)), np.nan)
     for count, (kind, size, place, column) in enumerate(runs):
@@ -135,7 +130,6 @@ def medians(settings: Settings, measure: FloatArray) -> FloatArray:
 
 
 def last_factors(settings: Settings, values: FloatArray) -> FloatArray:
-    """Factors by which medians fall per factor 4 of the scale, between the two smallest, where d is not large."""
+    """Factors by which medians fall per factor 4 of the scale, between the two smallest."""
     step = settings.powers[-1] - settings.powers[-2]
-    factors = np.asarray((values[..., -2] / values[..., -1]) ** (1.0 / step))
-    return factors[:, [d not in settings.large for d, _ in settings.sizes]]
+    return np.asarray((values[..., -2] / values[..., -1]) ** (1.0 / step))
