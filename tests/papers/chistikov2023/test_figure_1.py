@@ -11,16 +11,9 @@ from reluflow.papers.chistikov2023.figures.published_medians import (
     LARGEST_ANGLE,
     LARGEST_ANGLE_BY_WIDTH,
 )
-from reluflow.papers.chistikov2023.figures.scales_figure import AVERAGE, LARGEST, ScalesRow, median_claims
-from reluflow.papers.chistikov2023.figures.scales_run import (
-    KINDS,
-    RTOL,
-    RTOL_LAZY,
-    ScaleEnds,
-    Settings,
-    compute,
-    medians,
-)
+from reluflow.papers.chistikov2023.figures.scales_ends import ScaleEnds, Settings, compute, last_factors, medians
+from reluflow.papers.chistikov2023.figures.scales_figure import AVERAGE, LARGEST, ScalesRow, median_claims, norm_claims
+from reluflow.papers.chistikov2023.figures.scales_run import KINDS, RTOL, RTOL_LAZY
 from reluflow.papers.store import ResultStore
 from reluflow.papers.workbench import Workbench
 
@@ -65,7 +58,14 @@ def test_two_widths_share_nothing_but_the_seed():
 def test_further_draws_are_made_at_the_compared_scales_alone():
     """They say how far medians of few draws differ; the picture and the medians are those of the first draws."""
     settings = Settings(
-        dimensions=(2, 3), powers=(4, 5), seeds=(0, 1), widths=(4,), large=(3,), few=(4,), compared=(5,), further=1
+        dimensions=(2, 3),
+        powers=(4, 5),
+        seeds=(0, 1),
+        widths=(4,),
+        large=(3,),
+        powers_in_large=(4,),
+        compared=(5,),
+        further=1,
     )
     results = compute(settings, Workbench("scales", settings))
     assert results.largest.shape == (2, 2, 3, 2)
@@ -74,6 +74,22 @@ def test_further_draws_are_made_at_the_compared_scales_alone():
     assert was_trained[1].tolist() == [[True, False], [True, False], [False, False]]
     of_two = np.mean(results.largest[:, :, :2], axis=2)
     assert np.array_equal(medians(settings, results.largest), of_two, equal_nan=True)
+
+
+def test_each_size_is_judged_by_the_smallest_scales_it_is_trained_from():
+    """In dimension 1,024 every other scale is trained, and the smallest of all is not among them."""
+    settings = Settings(
+        dimensions=(4, 1024), powers=(10, 11, 12, 13), seeds=(0,), widths=(5,), large=(1024,), powers_in_large=(10, 12)
+    )
+    angle = np.broadcast_to(settings.scales, (len(KINDS), 2, 1, 4)).copy()
+    angle[:, 1, :, [1, 3]] = np.nan
+    np.testing.assert_allclose(last_factors(settings, medians(settings, angle)), 4.0, rtol=1e-12)
+    norms = np.where(np.isnan(angle), np.nan, 1.0)
+    assert all(claim.holds for claim in norm_claims(settings, ScaleEnds(angle, angle, norms, 2.0 * norms), source="Sec. 8"))
+    norms[:, 1, :, 2] = 1.1
+    of_nuclear, _ = norm_claims(settings, ScaleEnds(angle, angle, norms, 2.0 * norms**2), source="Sec. 8")
+    assert not of_nuclear.holds
+    assert of_nuclear.measured == pytest.approx(0.1)
 
 
 def test_runs_are_kept_for_all_three_figures(tmp_path):
@@ -97,7 +113,7 @@ def _ends(values):
 
 
 def _printed(table, settings, power):
-    return list(table.of(power, settings.sizes, range(len(settings.sizes))).values())
+    return list(table.of(power, settings.sizes).values())
 
 
 def _draws_around(theirs, num_draws):

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from reluflow.papers.chistikov2023.figures import figure_1
 from reluflow.papers.chistikov2023.figures.published_medians import AVERAGE_ANGLE
+from reluflow.papers.chistikov2023.figures.scales_ends import Settings
 from reluflow.papers.chistikov2023.figures.scales_figure import AVERAGE, LARGEST, NUCLEAR, ScalesRow, scales_figure
-from reluflow.papers.chistikov2023.figures.scales_run import Settings
 
 FIGURE = scales_figure(
     "chistikov2023/fig7",
@@ -26,4 +26,5 @@ FIGURE = scales_figure(
     lambda d, width: f"d = {d}",
     quick=Settings(dimensions=(4,), powers=(4, 6, 8, 10), seeds=(0, 1, 2), widths=(20,)),
     full=figure_1.FIGURE.full,
+    reduced=figure_1.FIGURE.reduced,
 )

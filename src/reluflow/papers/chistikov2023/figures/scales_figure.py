@@ -12,7 +12,15 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.papers.chistikov2023.figures.medians_of_five import RARELY, MedianRange, median_range
 from reluflow.papers.chistikov2023.figures.published_medians import PublishedMedians
-from reluflow.papers.chistikov2023.figures.scales_run import KINDS, ScaleEnds, Settings, compute, last_factors, medians
+from reluflow.papers.chistikov2023.figures.scales_ends import (
+    ScaleEnds,
+    Settings,
+    at_smallest,
+    compute,
+    last_factors,
+    medians,
+)
+from reluflow.papers.chistikov2023.figures.scales_run import KINDS
 from reluflow.papers.claim import OURS, Claim
 from reluflow.papers.figure import PaperFigure
 
@@ -157,18 +165,18 @@ def _chances(ranges: Iterable[MedianRange]) -> str:
 
 def norm_claims(settings: Settings, results: ScaleEnds, *, source: str) -> tuple[Claim, ...]:
     """At the smallest scale the network has rank one and is balanced."""
-    nuclear = medians(settings, results.nuclear)[..., -1]
-    unbalanced = medians(settings, np.abs(results.squared - 2.0 * results.nuclear**2))[..., -1]
+    nuclear = at_smallest(settings, medians(settings, results.nuclear))
+    unbalanced = at_smallest(settings, medians(settings, np.abs(results.squared - 2.0 * results.nuclear**2)))
     return (
         Claim.below(
             "at the smallest scale the network has rank one: median nuclear norm of $W$, distance to 1",
-            float(np.nanmax(np.abs(nuclear - 1.0))),
+            float(np.max(np.abs(nuclear - 1.0))),
             0.01,
             source=source,
         ),
         Claim.below(
             "and the squared norm of all weights, 2 in the limit, is twice the square of that norm: median distance",
-            float(np.nanmax(unbalanced)),
+            float(np.max(unbalanced)),
             0.01,
             source=OURS,
         ),
@@ -207,8 +215,11 @@ def _curves(settings: Settings, measured: FloatArray, label: Callable[[int, int]
 
     curves = []
     for look, ((d, width), values) in enumerate(zip(settings.sizes, measured, strict=True)):
+        columns = settings.columns(look)
+        scales = settings.scales[columns]
         for k, one in enumerate(values):
             name = "" if look or k else "each draw, thin"
-            curves.append(Curve(settings.scales, one, name, look=look, kind="line", is_faint=True))
-        curves.append(Curve(settings.scales, np.median(values, axis=0), label(d, width), look=look, kind="marked"))
+            curves.append(Curve(scales, one[columns], name, look=look, kind="line", is_faint=True))
+        middle = np.median(values[:, columns], axis=0)
+        curves.append(Curve(scales, middle, label(d, width), look=look, kind="marked"))
     return curves

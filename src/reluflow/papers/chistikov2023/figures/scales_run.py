@@ -1,4 +1,7 @@
-"""The runs of Figures 1, 7 and 8: one draw of samples and neurons, trained to the end from every scale."""
+"""The runs that Figures 1, 7 and 8 share: one draw of samples and neurons, trained to the end from one scale.
+
+A run is kept for as long as this file is the same, whatever settings of figures ask for it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from functools import partial
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
 from reluflow.papers.chistikov2023.figures.draws import angles, draw, largest_angle, nuclear_norm, squared_norm, trained
 from reluflow.papers.workbench import Workbench
 
@@ -19,47 +21,8 @@ RTOL_LAZY = 1e-5  # moves those angles by less than 1e-4 of themselves, as much 
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Dimensions, powers k of the scales 4^-k, draws, widths.
-
-    Parameters
-    ----------
-    compared, further
-        At the powers `compared`, of those of which the paper prints medians, so many `further` draws are trained beside
-        `seeds`: they say how far medians of few draws differ.
-    """
-
-    dimensions: tuple[int, ...]
-    powers: tuple[int, ...]
-    seeds: tuple[int, ...]
-    widths: tuple[int, ...] = (200,)
-    compared: tuple[int, ...] = ()
-    further: int = 0
-
-    @property
-    def sizes(self) -> tuple[tuple[int, int], ...]:
-        """All pairs of a dimension and a width."""
-        return tuple((d, width) for d in self.dimensions for width in self.widths)
-
-    @property
-    def scales(self) -> FloatArray:
-        """The scales themselves."""
-        return np.asarray(4.0 ** -np.array(self.powers, dtype=float))
-
-    @property
-    def every_seed(self) -> tuple[int, ...]:
-        """The seeds, and those of the further draws, which count on from the largest."""
-        first = max(self.seeds) + 1
-        return (*self.seeds, *range(first, first + self.further))
-
-    def trains(self, place: int, power: int) -> bool:
-        """Whether the draw at a place of `every_seed` is trained from that scale."""
-        return place < len(self.seeds) or power in self.compared
-
-
-@dataclass(frozen=True, eq=False)
-class ScaleEnds:
-    """Measures at the end of training, over kind, size, draw (all of `every_seed`) and scale; nan where none was.
+class EndOfRun:
+    """Measures at the end of one run.
 
     Parameters
     ----------
@@ -69,40 +32,10 @@ class ScaleEnds:
         Nuclear norm of W, squared norm of all weights.
     """
 
-    largest: FloatArray
-    average: FloatArray
-    nuclear: FloatArray
-    squared: FloatArray
-
-
-@dataclass(frozen=True)
-class EndOfRun:
-    """The same measures of one run."""
-
     largest: float
     average: float
     nuclear: float
     squared: float
-
-
-def compute(settings: Settings, workbench: Workbench) -> ScaleEnds:
-    """Largest and average angle within J_+, nuclear and squared norm at the end: over kind, size, draw and scale."""
-    runs = [
-        (kind, size, place, column)
-        for kind in range(len(KINDS))
-        for size in range(len(settings.sizes))
-        for place in range(len(settings.every_seed))
-        for column, power in enumerate(settings.powers)
-        if settings.trains(place, power)
-    ]
-    measures = np.full((4, len(KINDS), len(settings.sizes), len(settings.every_seed), len(settings.powers)), np.nan)
-    for count, (kind, size, place, column) in enumerate(runs):
-        d, width = settings.sizes[size]
-        seed, power = settings.every_seed[place], settings.powers[column]
-        workbench.progress(count / len(runs), f"{KINDS[kind]}, d = {d}, m = {width}, draw {seed}, scale 4^{-power}")
-        end = run_of(workbench, KINDS[kind], d, width, seed, power)
-        measures[:, kind, size, place, column] = (end.largest, end.average, end.nuclear, end.squared)
-    return ScaleEnds(*measures)
 
 
 def run_of(workbench: Workbench, kind: str, d: int, width: int, seed: int, power: int) -> EndOfRun:
@@ -122,14 +55,3 @@ def _end(kind: str, d: int, width: int, seed: int, power: int) -> EndOfRun:
         nuclear=nuclear_norm(end),
         squared=squared_norm(end),
     )
-
-
-def medians(settings: Settings, measure: FloatArray) -> FloatArray:
-    """Medians of a measure over the draws of `seeds`, as in the paper: over kind, size and scale; nan for none."""
-    return np.asarray(np.median(measure[:, :, : len(settings.seeds)], axis=2))
-
-
-def last_factors(settings: Settings, values: FloatArray) -> FloatArray:
-    """Factors by which medians fall per factor 4 of the scale, between the two smallest."""
-    step = settings.powers[-1] - settings.powers[-2]
-    return np.asarray((values[..., -2] / values[..., -1]) ** (1.0 / step))
