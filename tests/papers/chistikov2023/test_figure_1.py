@@ -85,7 +85,10 @@ def test_each_size_is_judged_by_the_smallest_scales_it_is_trained_from():
     angle[:, 1, :, [1, 3]] = np.nan
     np.testing.assert_allclose(last_factors(settings, medians(settings, angle)), 4.0, rtol=1e-12)
     norms = np.where(np.isnan(angle), np.nan, 1.0)
-    assert all(claim.holds for claim in norm_claims(settings, ScaleEnds(angle, angle, norms, 2.0 * norms), source="Sec. 8"))
+    results = ScaleEnds(angle, angle, norms, 2.0 * norms)
+    assert all(claim.holds for claim in norm_claims(settings, results, source="Sec. 8"))
+        claim.holds for claim in norm_claims(settings, ScaleEnds(angle, angle, norms, 2.0 * norms), source="Sec. 8")
+    )
     norms[:, 1, :, 2] = 1.1
     of_nuclear, _ = norm_claims(settings, ScaleEnds(angle, angle, norms, 2.0 * norms**2), source="Sec. 8")
     assert not of_nuclear.holds
