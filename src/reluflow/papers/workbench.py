@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from reluflow.papers.sources import code_fingerprint
 from reluflow.papers.store import ResultStore, as_plain
 from reluflow.papers.typed_results import as_tree, from_tree
 
@@ -64,10 +65,17 @@ class Workbench:
 
     def whole(self, kind: type[Found], compute: Callable[[], Found]) -> tuple[Found, float]:
         """The complete result and the seconds of one core its computation took, now or when it was kept."""
-        return self._result(self.name, kind, self.settings, compute)
+        return self._result(self.name, kind, self.settings, compute, self._code)
 
     def piece(
-        self, name: str, kind: type[Found], compute: Callable[[], Found], *, settings: Any = None, of: str = ""
+        self,
+        name: str,
+        kind: type[Found],
+        compute: Callable[[], Found],
+        *,
+        settings: Any = None,
+        of: str = "",
+        module: str = "",
     ) -> Found:
         """A part of the result, such as one seed, kept as soon as it is there.
 
@@ -84,13 +92,18 @@ class Workbench:
             one seed does not depend on how many seeds there are.
         of
             Whose part it is, such as that of runs that several figures share; by default of what is computed here.
+        module
+            Full name of the module whose code the part depends on; by default the code of all that is computed here.
         """
         depends_on = self.settings if settings is None else settings
-        found, _ = self._result(f"{of or self.name}/{name}", kind, depends_on, compute)
+        code = code_fingerprint(module) if module else self._code
+        found, _ = self._result(f"{of or self.name}/{name}", kind, depends_on, compute, code)
         return found
 
-    def _result(self, name: str, kind: type[Found], settings: Any, compute: Callable[[], Found]) -> tuple[Found, float]:
-        depends_on = {"settings": as_plain(settings), "code": self._code}
+    def _result(
+        self, name: str, kind: type[Found], settings: Any, compute: Callable[[], Found], code: str
+    ) -> tuple[Found, float]:
+        depends_on = {"settings": as_plain(settings), "code": code}
         kept = None if self._is_fresh else self._kept(name, kind, depends_on)
         if kept is not None:
             self._saved_seconds += kept[1]

@@ -96,8 +96,8 @@ def test_each_size_is_judged_by_the_smallest_scales_it_is_trained_from():
 def test_runs_are_kept_for_all_three_figures(tmp_path):
     """Figure 7 trained once more what Figure 1 had trained, for each figure kept its own."""
     settings = Settings(dimensions=(2,), powers=(4, 5), seeds=(0,), widths=(4,))
-    for name in ("one", "other"):
-        compute(settings, Workbench(name, settings, store=ResultStore(tmp_path)))
+    for name in ("one", "other"):  # whose other code is not that of the runs
+        compute(settings, Workbench(name, settings, code=name, store=ResultStore(tmp_path)))
     assert len(list(tmp_path.rglob("*.npz"))) == len(KINDS) * len(settings.powers)
 
 

@@ -42,7 +42,7 @@ def run_of(workbench: Workbench, kind: str, d: int, width: int, seed: int, power
     """One draw trained from one scale, or what is kept of it."""
     given = (kind, d, width, seed, power)
     name = "-".join(str(word) for word in given)
-    return workbench.piece(name, EndOfRun, partial(_end, *given), settings=given, of=RUNS)
+    return workbench.piece(name, EndOfRun, partial(_end, *given), settings=given, of=RUNS, module=__name__)
 
 
 def _end(kind: str, d: int, width: int, seed: int, power: int) -> EndOfRun:
