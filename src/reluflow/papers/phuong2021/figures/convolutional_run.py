@@ -7,7 +7,6 @@ layer l gives before its activation, as in the paper's Eq. (30), and f^0(x) = x.
 
 from __future__ import annotations
 
-import copy
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -106,9 +105,8 @@ FULL = ConvolutionalSettings(kernels=(32, 32, 32, 64, 64, 64), hidden=128, sourc
 
 def compute(settings: ConvolutionalSettings, workbench: Workbench) -> ConvolutionalRun:
     """The run, trained once for both figures."""
-    shared = copy.copy(workbench)
-    shared.name = RUN
-    return shared.piece("run", ConvolutionalRun, lambda: _trained(settings, workbench), settings=asdict(settings))
+    given = asdict(settings)
+    return workbench.piece("run", ConvolutionalRun, lambda: _trained(settings, workbench), settings=given, of=RUN)
 
 
 def _trained(settings: ConvolutionalSettings, workbench: Workbench) -> ConvolutionalRun:
