@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+from importlib import import_module
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two workers of pytest on two cores, each with two threads, wait
@@ -19,7 +20,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from reluflow.lab.warming import load_machine_code
 from reluflow.warm_up import warm_up
+from reluflow.workers import starting
 
 settings.register_profile("reluflow", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("reluflow")
@@ -52,6 +55,22 @@ def brief_descent(monkeypatch):
 def one_process(monkeypatch):
     """Commands compute in this process, which has loaded what others would load: for tests of what they say."""
     monkeypatch.setattr("reluflow.workers.starting.available_cores", lambda: 1)
+
+
+@pytest.fixture(scope="session")
+def loaded_starter():
+    """One program with everything loaded, that workers are forked from: each test's own took two seconds to load."""
+    starter = starting.process_starter(load_machine_code)
+    yield starter
+    starter.close()
+
+
+@pytest.fixture
+def loaded_workers(monkeypatch, loaded_starter):
+    """Studies and sweeps fork their workers from the program that all tests share: for tests of what workers do."""
+    monkeypatch.setattr(loaded_starter, "close", lambda: None)
+    for user in ("reluflow.study.workers", "reluflow.sweep.executors.case_pool"):
+        monkeypatch.setattr(import_module(user), "process_starter", lambda *given, **more: loaded_starter)
 
 
 @pytest.fixture

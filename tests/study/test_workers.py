@@ -47,6 +47,7 @@ def test_what_tasks_need_is_loaded_once():
     assert server not in (one, two, os.getpid())
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_a_task_whose_process_is_killed_is_done_again(tmp_path):
     """A study whose process with the flow was killed went on without a flow."""
     mark = tmp_path / "mark"
@@ -57,6 +58,7 @@ def test_a_task_whose_process_is_killed_is_done_again(tmp_path):
     assert found["next"].value == 2
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_a_task_that_always_kills_its_process_is_a_sentence():
     found = _finished(ProcessWorkers(1), StudyTask("gone", os._exit, (3,)), StudyTask("next", abs, (-2,)))
     assert "ended twice" in found["gone"].refusal
