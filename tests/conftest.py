@@ -109,8 +109,28 @@ def pytest_collection_finish():
     gc.enable()
 
 
-def pytest_collection_modifyitems(items):
+# each is done by one worker: one laboratory and one browser, and each network compiled once
+ALTOGETHER = ("tests/lab/", "tests/deep/")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A file is done by one worker, so that what its tests share is computed once; longer ones are given out first."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            path = nodeid.partition("::")[0]
+            return next((folder for folder in ALTOGETHER if path.startswith(folder)), path)
+
+    config.option.loadscopereorder = False  # in the order below, not by the number of tests
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(config, items):
     """Mark what `make test-fast` leaves out, by folder or file; doctests that need a run are few and stay."""
+    if hasattr(config, "workerinput"):  # what is done altogether begins first, and goes on beside the others
+        items.sort(key=lambda item: not item.nodeid.startswith(ALTOGETHER))
     for item in items:
         if set(item.path.parts) & set(THOROUGH) and "tests" in item.path.parts:
             item.add_marker(pytest.mark.thorough)
