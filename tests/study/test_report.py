@@ -16,7 +16,7 @@ from reluflow.cli.study import _laboratory_command, command
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.lab.wire import unpack
-from reluflow.study import playing
+from reluflow.study import descent_rates, playing
 from reluflow.study.growing_report import GrowingReport
 from reluflow.study.page import Mark, Typeset, table
 from reluflow.study.pictures import draw_study, drawings_of
@@ -59,13 +59,15 @@ class Outline(HTMLParser):
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    found = study(
-        load("three-points"),
-        width=20,
-        seeds=1,
-        scales=("1e-2",),
-        theorems=(theorem_named("boursier2024:thm1"), theorem_named("boursier2024:thm2")),
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(descent_rates, "MOST_SECONDS", 0.2)
+        found = study(
+            load("three-points"),
+            width=20,
+            seeds=1,
+            scales=("1e-2",),
+            theorems=(theorem_named("boursier2024:thm1"), theorem_named("boursier2024:thm2")),
+        )
     path = write_report(
         found,
         draw_study(found, folder),
