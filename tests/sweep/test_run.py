@@ -241,11 +241,11 @@ def test_a_full_disk_stops_with_a_sentence_and_loses_nothing(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (300, before[1]))
 
     sweep(CASE, over={"seed": "0..1"}, measure=["loss"], executor="serial", out=tmp_path)
-    with pytest.raises(StorageError, match="written: File too large; what was finished before is kept"):
-        try:
+    try:
+        with pytest.raises(StorageError, match="written: File too large; what was finished before is kept"):
             sweep(CASE, over={"seed": "0..5"}, measure=["loss"], executor="serial", out=tmp_path, progress=fill)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert len(records(tmp_path)) == 2
     assert not list(tmp_path.rglob("*.part"))
     assert sweep(CASE, over={"seed": "0..5"}, measure=["loss"], executor="serial", out=tmp_path).computed == 4
