@@ -14,7 +14,7 @@ from reluflow.cli.main import run as run_command
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
-from reluflow.study import descent_rates
+from reluflow.study import descent_rates, plan
 from reluflow.study.pictures import animate_study, draw_study
 from reluflow.study.report import write_report
 from reluflow.study.whole_study import study
@@ -28,6 +28,7 @@ def found():
     data = Dataset([[1.0, 0.2], [0.4, 1.0], [-1.0, 0.3], [0.5, 0.1]], [1.0, 1.0, -1.0, -1.0], name="four")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(descent_rates, "MOST_SECONDS", 0.2)
+        patch.setattr(plan, "LARGEST_FORECAST", 0)
         return study(data, width=10, seeds=0, theorems=(theorem_named("boursier2024:thm2"),), max_steps=4000)
 
 
