@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import subprocess
@@ -12,18 +11,9 @@ import pytest
 
 from reluflow.study.task import StudyTask
 from reluflow.study.workers import ProcessWorkers
+from study.slow_certifying import follow
 
 LONG = 300.0  # a machine may be busy
-SLOW_CERTIFYING = """
-import time
-import reluflow
-from reluflow.study import flow_summary
-
-def follow(on_step, on_run):
-    flow_summary.limit_or_undecided = lambda run, **options: time.sleep(600)
-    problem = reluflow.Experiment("three-points", width=5).problem()
-    return flow_summary.follow_flow(problem, on_step=on_step, on_run=on_run)
-"""
 
 
 def _finished(workers, *tasks):
@@ -73,15 +63,12 @@ def test_workers_do_not_hear_ctrl_c_before_they_can_answer():
     assert [found[name].value for name in ("here", "there")] == [2, 3]
 
 
+@pytest.mark.usefixtures("loaded_workers")
 @pytest.mark.parametrize("hurry", [False, True])
-def test_a_run_is_handed_in_while_its_end_is_certified(tmp_path, monkeypatch, hurry):
+def test_a_run_is_handed_in_while_its_end_is_certified(hurry):
     """A study whose time was spent, or that was left by Ctrl-C, while a process certified had no run at all."""
-    (tmp_path / "slow_certifying.py").write_text(SLOW_CERTIFYING)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     workers = ProcessWorkers(1)
     try:
-        follow = importlib.import_module("slow_certifying").follow
         workers.submit(StudyTask("flow", follow, has_progress=True))
         end = time.monotonic() + LONG
         while not workers._runs and time.monotonic() < end:
