@@ -119,8 +119,9 @@ def test_many_bundles_are_counted_and_not_listed(tmp_path):
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_numbers_in_sentences_are_rows_of_the_file(capsys, tmp_path):
+def test_numbers_in_sentences_are_rows_of_the_file(capsys, tmp_path, monkeypatch):
     """The accuracy counted wrong samples from 0, the assumptions and the page that plays counted them from 1."""
+    monkeypatch.setattr(plan, "LARGEST_FORECAST", 0)
     rows = np.array([[1.0, 0.2, 1], [0.9, -0.3, 1], [-1.0, 0.1, -1], [0.95, -0.05, -1], [-0.8, 0.3, -1]])
     path = tmp_path / "mine.csv"
     path.write_text("x1,x2,y\n" + "\n".join(",".join(f"{v:g}" for v in row) for row in rows) + "\n")
