@@ -118,7 +118,7 @@ ALTOGETHER = ("tests/lab/", "tests/deep/")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A file is done by one worker, so that what its tests share is computed once; longer ones are given out first."""
+    """A file is done by one worker, so that what its tests share is computed once."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
@@ -126,7 +126,7 @@ def pytest_xdist_make_scheduler(config, log):
             path = nodeid.partition("::")[0]
             return next((folder for folder in ALTOGETHER if path.startswith(folder)), path)
 
-    config.option.loadscopereorder = False  # in the order below, not by the number of tests
+    config.option.loadscopereorder = False  # the short doctests last, not the files with few tests
     return ByFile(config, log)
 
 
