@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+from importlib import import_module
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two workers of pytest on two cores, each with two threads, wait
@@ -19,10 +20,15 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from reluflow.lab.warming import load_machine_code
 from reluflow.warm_up import warm_up
+from reluflow.workers import starting
 
 settings.register_profile("reluflow", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("reluflow")
+
+# it takes a disk 10 ms, a hundred times in a study, and guards against a loss of power, which no test brings about
+os.fsync = lambda descriptor: None
 
 # a shell starts what runs in the background with Ctrl-C ignored: the tests of Ctrl-C then waited for ever
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -52,6 +58,22 @@ def brief_descent(monkeypatch):
 def one_process(monkeypatch):
     """Commands compute in this process, which has loaded what others would load: for tests of what they say."""
     monkeypatch.setattr("reluflow.workers.starting.available_cores", lambda: 1)
+
+
+@pytest.fixture(scope="session")
+def loaded_starter():
+    """One program with everything loaded, that workers are forked from: each test's own took two seconds to load."""
+    starter = starting.process_starter(load_machine_code)
+    yield starter
+    starter.close()
+
+
+@pytest.fixture
+def loaded_workers(monkeypatch, loaded_starter):
+    """Studies and sweeps fork their workers from the program that all tests share: for tests of what workers do."""
+    monkeypatch.setattr(loaded_starter, "close", lambda: None)
+    for user in ("reluflow.study.workers", "reluflow.sweep.executors.case_pool"):
+        monkeypatch.setattr(import_module(user), "process_starter", lambda *given, **more: loaded_starter)
 
 
 @pytest.fixture
@@ -90,8 +112,28 @@ def pytest_collection_finish():
     gc.enable()
 
 
-def pytest_collection_modifyitems(items):
+# each is done by one worker: one laboratory and one browser, and each network compiled once
+ALTOGETHER = ("tests/lab/", "tests/deep/")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A file is done by one worker, so that what its tests share is computed once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            path = nodeid.partition("::")[0]
+            return next((folder for folder in ALTOGETHER if path.startswith(folder)), path)
+
+    config.option.loadscopereorder = False  # the short doctests last, not the files with few tests
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(config, items):
     """Mark what `make test-fast` leaves out, by folder or file; doctests that need a run are few and stay."""
+    if hasattr(config, "workerinput"):  # what is done altogether begins first, and goes on beside the others
+        items.sort(key=lambda item: not item.nodeid.startswith(ALTOGETHER))
     for item in items:
         if set(item.path.parts) & set(THOROUGH) and "tests" in item.path.parts:
             item.add_marker(pytest.mark.thorough)

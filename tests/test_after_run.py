@@ -225,7 +225,7 @@ STUDY_STAGES = [
 )
 def test_a_study_keeps_its_run(request, command, monkeypatch, tmp_path, place, stage, status):
     """Where the report itself cannot be written the finished parts stay in their folder, for the same command."""
-    if not stage.startswith(("Drawing", "Writing")):
+    if not place.endswith("Drawing.drawn_in"):
         request.getfixturevalue("no_pictures")
     make_fail(monkeypatch, place)
     animate = ["--animate"] if "animate" in place else []
@@ -260,6 +260,7 @@ def test_one_part_of_a_study_that_fails_is_an_open_question(monkeypatch, task):
     assert any(ERROR in question for question in found.open_questions)
 
 
+@pytest.mark.usefixtures("loaded_workers")
 @pytest.mark.parametrize("workers", [SerialWorkers, lambda: ProcessWorkers(1)])
 def test_a_task_with_a_programming_error_is_a_sentence_and_the_next_is_done(workers):
     """It raised in the process that tells the study, and everything that was found went with it."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reluflow.cli.main import COMMANDS, run
+from reluflow.theory import erratum
 from reluflow.theory.diagnosis import assumptions, main_theorems
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,8 +72,12 @@ RUN = [line for line in LINES if line not in (*MINUTES, *SAME_RUN) and not any(w
 
 @pytest.mark.parametrize("line", RUN)
 @pytest.mark.usefixtures("brief_descent", "one_process")
-def test_commands_run(line, tmp_path, monkeypatch, capsys):
+def test_commands_run(line, request, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    if line.startswith("reluflow study") and "--animate" not in line:
+        request.getfixturevalue("no_pictures")  # that one draws them
+    written = (ROOT / "docs" / "errata.md").read_text()  # measured again by `tests/theory/test_errata.py`
+    monkeypatch.setattr(erratum, "errata_page", lambda papers: written)
     Path("network.csv").write_text("w1,w2,a\n0.1,0.8,0.8\n")
     Path("run.toml").write_text('data = "three-points"\nwidth = 20\n')
     Path("mine.csv").write_text("x1,x2,y\n1,0.2,1\n0.4,1,1\n-1,0.3,-1\n")

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from reluflow.cli.main import run
 from reluflow.formulas import as_html, as_unicode, in_table, mathml, with_formulas
 from reluflow.found_papers import found_papers
 from reluflow.theory.condition import Assumption
@@ -140,9 +141,10 @@ def test_a_formula_is_read_once(monkeypatch):
     assert len(read) == sum(statement.count("$") // 2 for statement in set(statements))
 
 
-def test_json_carries_the_latex_as_written():
-    command = [sys.executable, "-m", "reluflow", "theorems", "min2024", "--json"]
-    answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+def test_json_carries_the_latex_as_written(capsys):
+    with pytest.raises(SystemExit):
+        run(["theorems", "min2024", "--json"])
+    answer = json.loads(capsys.readouterr().out)
     statement = next(row["statement"] for row in answer["theorems"] if row["key"] == "min2024:thm1")
     assert r"$S_{\mathrm{dead}}$" in statement
     code = "import sys, reluflow.theory.registry as r; r.theorems(); print([m for m in sys.modules if 'latex' in m])"

@@ -164,6 +164,7 @@ def test_a_study_takes_the_output_bias(reluflow, table, tmp_path):
     assert "output_bias" not in reluflow(*words, "--json").json["start"]
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_a_sweep_over_several_classes(reluflow, table, tmp_path):
     import pandas
 

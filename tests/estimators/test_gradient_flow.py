@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from reluflow.errors import InvalidInputError, MissingExtraError
 from reluflow.estimators import GradientFlowClassifier, GradientFlowRegressor
 
-QUICK = {"width": 20, "rtol": 1e-4, "max_steps": 100}
+QUICK = {"width": 15, "rtol": 1e-4, "max_steps": 100}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

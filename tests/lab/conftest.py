@@ -1,6 +1,7 @@
 """A laboratory in a process of its own, and a real browser to look at it."""
 
 import shutil
+from itertools import count
 
 import pytest
 
@@ -16,6 +17,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+VIEWPORT = {"width": 1280, "height": 860}
+ADDRESSES = count()
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -39,34 +42,62 @@ def chromium(tmp_path_factory):
             str(tmp_path_factory.mktemp("browser")),
             executable_path=path,
             args=ARGUMENTS,
-            viewport={"width": 1280, "height": 860},
+            viewport=VIEWPORT,
         )
         context.set_default_timeout(60_000)
         yield context
         context.close()
 
 
+@pytest.fixture(scope="session")
+def idle_pages():
+    """Pages that tests have opened and left."""
+    return []
+
+
 @pytest.fixture
-def open_page(chromium, laboratory):
-    """Open the page with a state after #; a console error or a request to elsewhere fails the test."""
+def open_page(chromium, laboratory, idle_pages):
+    """Open the page with a state after #; a console error or a request to elsewhere fails the test.
+
+    It is loaded into what an earlier test has left, under an address of its own so that nothing is restored: a new tab
+    takes as much work as the page.
+    """
     pages, complaints = [], []
 
+    def note_error(message):
+        if message.type == "error":
+            complaints.append(message.text)
+
+    listeners = {
+        "console": note_error,
+        "pageerror": lambda error: complaints.append(str(error)),
+        "request": lambda request: _check_request(request.url, laboratory, complaints),
+    }
+
     def opened(fragment="", *, settle=True, expect_errors=False):
-        page = chromium.new_page()
-        pages.append(page)
-        if not expect_errors:
-            page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: _check_request(request.url, laboratory, complaints))
-        page.goto(laboratory.url + (f"#{fragment}" if fragment else ""))
+        page = chromium.new_page() if expect_errors or not idle_pages else idle_pages.pop()
+        page.bring_to_front()  # a tab behind another is not drawn
+        heard = {name: hear for name, hear in listeners.items() if not expect_errors or name != "console"}
+        for name, hear in heard.items():
+            page.on(name, hear)
+        pages.append((page, heard, not expect_errors))
+        page.goto(f"{laboratory.url}?{next(ADDRESSES)}" + (f"#{fragment}" if fragment else ""))
         page.wait_for_selector("#data")
         if settle:
             page.evaluate("reluflow.settled()")
         return page
 
     yield opened
-    for page in pages:
-        page.close()
+    for page, heard, is_kept in pages:
+        if not is_kept:
+            page.close()
+        elif not page.is_closed():
+            for name, hear in heard.items():
+                page.remove_listener(name, hear)
+            page.set_viewport_size(VIEWPORT)
+            page.emulate_media(color_scheme="light", media="screen")
+            page.mouse.move(0, 0)
+            idle_pages.append(page)
     assert complaints == []
 
 

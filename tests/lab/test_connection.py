@@ -159,7 +159,8 @@ def test_settled_means_drawn_also_for_pasted_data(open_page):
 
 def test_a_run_that_is_refused_is_not_said_to_be_computed(open_page):
     """The sentence of the refusal passed, and below it the page went on saying that the flow was being computed."""
-    page = open_page("v=1&width=2001")
+    page = open_page("v=1&width=2001", settle=False)  # a run of seconds, which the next takes the place of
+    until(page, "reluflow.geometry() !== null")
     page.click("summary:has-text('Your own data')")
     page.fill("#paste", "\n".join(f"{k + 1},{(7 * k) % 11},{1 if k % 3 else -1}" for k in range(500)))
     page.click("#use-data")

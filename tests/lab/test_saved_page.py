@@ -130,12 +130,19 @@ def test_a_page_within_another_plays_when_it_comes_into_sight(trajectory, tmp_pa
     assert complaints == []
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_report_of_a_study_plays_the_run(tmp_path, chromium, width):
-    """In the report itself, on a phone too, without an error or a request, and no wider than the screen."""
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory):
+    """A study and its report, with all pictures."""
     found = reluflow.study("three-points", width=10, seeds=0, theorems=())
-    report = GrowingReport(tmp_path, command="reluflow study three-points")
+    report = GrowingReport(tmp_path_factory.mktemp("report"), command="reluflow study three-points")
     report.update(found)
+    return found, report
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_report_of_a_study_plays_the_run(studied, chromium, width):
+    """In the report itself, on a phone too, without an error or a request, and no wider than the screen."""
+    found, report = studied
     page, complaints, asked = chromium.new_page(), [], []
     page.set_viewport_size({"width": width, "height": 800})
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)

@@ -31,6 +31,7 @@ SMALL = {"width": 15, "seeds": 2, "scales": ("1e-2", "1e-3")}
 ASKED = ("boursier2024:thm1", "boursier2024:thm2", "min2024:thm1")
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_processes_give_the_same_numbers():
     theorems = [theorem_named(key) for key in ASKED]
     alone = study(load("three-points"), theorems=theorems, **SMALL)
@@ -73,6 +74,7 @@ def test_the_report_is_there_early_and_fills_up(tmp_path):
     assert "ends at a local minimum" in whole
 
 
+@pytest.mark.usefixtures("loaded_workers")
 @pytest.mark.parametrize("processes", [1, 2])
 def test_ctrl_c_keeps_what_is_done(processes):
     def stop(found):
@@ -100,6 +102,7 @@ def test_ctrl_c_within_the_run_keeps_the_run():
     assert "did not reach its end" in kept.verdict()[0]
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_time_runs_out_and_the_story_says_what_is_missing():
     found = study(load("three-points"), theorems=(), max_seconds=1e-3, processes=2, **SMALL)
     assert found.flow is not None
@@ -131,6 +134,7 @@ def test_no_allowance_is_refused():
         study(load("three-points"), max_seconds=-1.0)
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_a_refusal_is_a_sentence_here_and_there():
     task = StudyTask("flow", study, (Dataset([[0.0, 0.0]], [1.0]),))
     serial = SerialWorkers()
@@ -182,6 +186,7 @@ def _draw(dataset, seed, scale, width):
     return balanced_initialization(dataset, width=width, scale=scale, rng=np.random.default_rng(seed), leak=0.0)
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_pictures_drawn_aside_are_all_there_at_the_end(tmp_path):
     """While a picture was drawn no process was handed anything to do."""
     report = GrowingReport(tmp_path, command="reluflow study", is_drawn_aside=True)
@@ -193,6 +198,7 @@ def test_pictures_drawn_aside_are_all_there_at_the_end(tmp_path):
     assert report.path.read_text().count("data:image/png") == 7
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_ctrl_c_does_not_tear_an_answer(monkeypatch):
     """A Ctrl-C while an answer was read left half of it in the pipe, and the next one was read from there."""
     take = ProcessWorkers._take
@@ -211,6 +217,7 @@ def test_ctrl_c_does_not_tear_an_answer(monkeypatch):
     assert any("Not finished before the interruption" in words for words in caught.value.study.open_questions)
 
 
+@pytest.mark.usefixtures("brief_descent")
 def test_the_first_run_comes_before_theorems_and_repetitions():
     """Of a minute for 100 points on two circles theorems had taken half when the run was stopped, its end unknown."""
     order = []
@@ -229,6 +236,7 @@ def test_the_first_run_comes_before_theorems_and_repetitions():
     assert all("preparing" in words for words in begun[:first])
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_the_parts_cut_short_are_listed():
     found = study(load("three-points"), theorems=(), max_steps=12, width=15)
     first, *others = found.cuts

@@ -16,7 +16,7 @@ from reluflow.cli.study import _laboratory_command, command
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.lab.wire import unpack
-from reluflow.study import playing
+from reluflow.study import descent_rates, growing_report, playing
 from reluflow.study.growing_report import GrowingReport
 from reluflow.study.page import Mark, Typeset, table
 from reluflow.study.pictures import draw_study, drawings_of
@@ -59,13 +59,15 @@ class Outline(HTMLParser):
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    found = study(
-        load("three-points"),
-        width=20,
-        seeds=1,
-        scales=("1e-2",),
-        theorems=(theorem_named("boursier2024:thm1"), theorem_named("boursier2024:thm2")),
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(descent_rates, "MOST_SECONDS", 0.2)
+        found = study(
+            load("three-points"),
+            width=20,
+            seeds=1,
+            scales=("1e-2",),
+            theorems=(theorem_named("boursier2024:thm1"), theorem_named("boursier2024:thm2")),
+        )
     path = write_report(
         found,
         draw_study(found, folder),
@@ -195,6 +197,15 @@ def test_a_report_that_grows_names_the_page_and_does_not_start_it_anew(page, tmp
     assert (outline.frames, "run.html" in outline.links, report.page.exists()) == ([], True, True)
 
 
+@pytest.fixture
+def neurons_alone(monkeypatch):
+    """Of the pictures of a report only that of the neurons."""
+    monkeypatch.setattr(
+        growing_report, "drawings_of", lambda found: [d for d in drawings_of(found) if d.name == "neurons"]
+    )
+
+
+@pytest.mark.usefixtures("neurons_alone")
 def test_a_page_too_large_for_the_report_stands_beside_it(page, tmp_path, monkeypatch):
     monkeypatch.setattr(playing, "MOST_CHARACTERS", 1000)
     report = GrowingReport(tmp_path, command="reluflow study three-points")
@@ -205,6 +216,7 @@ def test_a_page_too_large_for_the_report_stands_beside_it(page, tmp_path, monkey
     assert "neurons" in {picture.name for picture in report.pictures}
 
 
+@pytest.mark.usefixtures("neurons_alone")
 def test_a_report_without_a_page_keeps_its_still_pictures(page, tmp_path, monkeypatch):
     """Where the page cannot be made the report says so and where to look."""
 

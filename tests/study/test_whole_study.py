@@ -138,6 +138,7 @@ def test_a_run_cut_short_is_told_as_such(monkeypatch):
     assert "its limit is not determined here" in found.verdict()[0]
 
 
+@pytest.mark.usefixtures("brief_descent")
 def test_theorems_are_asked_in_their_own_setting():
     from reluflow.theory.registry import theorem_named
 
@@ -148,6 +149,7 @@ def test_theorems_are_asked_in_their_own_setting():
     assert any(advice.theorem == "boursier2024:thm1" and not advice.is_met for advice in found.advice)
 
 
+@pytest.mark.usefixtures("brief_descent")
 def test_what_the_theorems_ask_for_is_told_for_what_it_is():
     """Scales chosen so that a bound informs, 4.49e-274 and 1.59e-149, were printed as what Theorems 1 and 3 ask for.
 

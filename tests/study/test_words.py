@@ -14,7 +14,7 @@ from reluflow.cli.main import run as run_command
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
-from reluflow.study import descent_rates
+from reluflow.study import descent_rates, plan
 from reluflow.study.pictures import animate_study, draw_study
 from reluflow.study.report import write_report
 from reluflow.study.whole_study import study
@@ -28,6 +28,7 @@ def found():
     data = Dataset([[1.0, 0.2], [0.4, 1.0], [-1.0, 0.3], [0.5, 0.1]], [1.0, 1.0, -1.0, -1.0], name="four")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(descent_rates, "MOST_SECONDS", 0.2)
+        patch.setattr(plan, "LARGEST_FORECAST", 0)
         return study(data, width=10, seeds=0, theorems=(theorem_named("boursier2024:thm2"),), max_steps=4000)
 
 
@@ -118,8 +119,9 @@ def test_many_bundles_are_counted_and_not_listed(tmp_path):
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_numbers_in_sentences_are_rows_of_the_file(capsys, tmp_path):
+def test_numbers_in_sentences_are_rows_of_the_file(capsys, tmp_path, monkeypatch):
     """The accuracy counted wrong samples from 0, the assumptions and the page that plays counted them from 1."""
+    monkeypatch.setattr(plan, "LARGEST_FORECAST", 0)
     rows = np.array([[1.0, 0.2, 1], [0.9, -0.3, 1], [-1.0, 0.1, -1], [0.95, -0.05, -1], [-0.8, 0.3, -1]])
     path = tmp_path / "mine.csv"
     path.write_text("x1,x2,y\n" + "\n".join(",".join(f"{v:g}" for v in row) for row in rows) + "\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -22,12 +23,21 @@ ASKED = tuple(theorem_named(key) for key in ("boursier2024:thm1", "boursier2024:
 SMALL = {"width": 40, "seeds": 2, "scales": ("1e-1", "1e-3"), "theorems": ASKED}
 
 
-@pytest.fixture
-def little_work(monkeypatch):
+@contextmanager
+def little_work():
     """So little that runs, descent and repetitions are cut short, on any machine by the count."""
-    monkeypatch.setattr(whole_study, "STUDY_SECONDS", 0.3)
-    monkeypatch.setattr(budget, "SLOWEST", 1e9)
-    monkeypatch.setattr(allowed, "LONGEST_BY_CLOCK", 1e9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(whole_study, "STUDY_SECONDS", 0.3)
+        patch.setattr(budget, "SLOWEST", 1e9)
+        patch.setattr(allowed, "LONGEST_BY_CLOCK", 1e9)
+        yield
+
+
+@pytest.fixture(scope="module")
+def usual():
+    """A study that is cut short, in this process and by clocks as they go."""
+    with little_work():
+        return as_json(study(load("stewart"), **SMALL))
 
 
 def with_clocks(monkeypatch, factor):
@@ -37,24 +47,23 @@ def with_clocks(monkeypatch, factor):
         monkeypatch.setattr(time, name, lambda clock=clock: factor * clock())
 
 
-@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("factor", [3.0, 1.0 / 3.0])
-def test_clocks_that_go_faster_or_slower_change_nothing(monkeypatch, factor):
+def test_clocks_that_go_faster_or_slower_change_nothing(monkeypatch, usual, factor):
     """The same command gave another answer on a busy machine: one theorem and eight repetitions were missing."""
-    usual = as_json(study(load("stewart"), **SMALL))
     with_clocks(monkeypatch, factor)
-    again = as_json(study(load("stewart"), **SMALL))
+    with little_work():
+        again = as_json(study(load("stewart"), **SMALL))
     assert json.dumps(again) == json.dumps(usual)
     limits = {cut["limit"] for cut in usual["cut_short"]}
     assert limits >= {"0.21 s of work"}  # what it may cost has cut it, so that a clock would show
 
 
-@pytest.mark.usefixtures("little_work")
-def test_processes_that_race_change_nothing():
+@pytest.mark.usefixtures("loaded_workers")
+def test_processes_that_race_change_nothing(usual):
     """What is finished counts in one order, whichever process is faster."""
-    alone = as_json(study(load("stewart"), **SMALL))
-    together = as_json(study(load("stewart"), processes=2, **SMALL))
-    assert json.dumps(alone) == json.dumps(together)
+    with little_work():
+        together = as_json(study(load("stewart"), processes=2, **SMALL))
+    assert json.dumps(usual) == json.dumps(together)
 
 
 @pytest.mark.parametrize("order", [1, -1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import subprocess
@@ -12,18 +11,9 @@ import pytest
 
 from reluflow.study.task import StudyTask
 from reluflow.study.workers import ProcessWorkers
+from study.slow_certifying import follow
 
 LONG = 300.0  # a machine may be busy
-SLOW_CERTIFYING = """
-import time
-import reluflow
-from reluflow.study import flow_summary
-
-def follow(on_step, on_run):
-    flow_summary.limit_or_undecided = lambda run, **options: time.sleep(600)
-    problem = reluflow.Experiment("three-points", width=5).problem()
-    return flow_summary.follow_flow(problem, on_step=on_step, on_run=on_run)
-"""
 
 
 def _finished(workers, *tasks):
@@ -47,6 +37,7 @@ def test_what_tasks_need_is_loaded_once():
     assert server not in (one, two, os.getpid())
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_a_task_whose_process_is_killed_is_done_again(tmp_path):
     """A study whose process with the flow was killed went on without a flow."""
     mark = tmp_path / "mark"
@@ -57,6 +48,7 @@ def test_a_task_whose_process_is_killed_is_done_again(tmp_path):
     assert found["next"].value == 2
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_a_task_that_always_kills_its_process_is_a_sentence():
     found = _finished(ProcessWorkers(1), StudyTask("gone", os._exit, (3,)), StudyTask("next", abs, (-2,)))
     assert "ended twice" in found["gone"].refusal
@@ -71,15 +63,12 @@ def test_workers_do_not_hear_ctrl_c_before_they_can_answer():
     assert [found[name].value for name in ("here", "there")] == [2, 3]
 
 
+@pytest.mark.usefixtures("loaded_workers")
 @pytest.mark.parametrize("hurry", [False, True])
-def test_a_run_is_handed_in_while_its_end_is_certified(tmp_path, monkeypatch, hurry):
+def test_a_run_is_handed_in_while_its_end_is_certified(hurry):
     """A study whose time was spent, or that was left by Ctrl-C, while a process certified had no run at all."""
-    (tmp_path / "slow_certifying.py").write_text(SLOW_CERTIFYING)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     workers = ProcessWorkers(1)
     try:
-        follow = importlib.import_module("slow_certifying").follow
         workers.submit(StudyTask("flow", follow, has_progress=True))
         end = time.monotonic() + LONG
         while not workers._runs and time.monotonic() < end:

@@ -110,6 +110,7 @@ def test_workers_that_cannot_start_are_no_case_s_fault(tmp_path, monkeypatch):
     assert records(tmp_path) == []
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_a_case_that_kills_its_workers_is_a_failed_case(tmp_path):
     def deadly(trajectory):
         if trajectory.problem.network.num_neurons == 5:

@@ -77,6 +77,7 @@ def test_duckdb_and_polars_read_the_table_as_it_is(serial):
     assert polars.read_parquet(path)["loss"].to_list() == serial.frame()["loss"].tolist()
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_processes_give_the_same_bits(serial, tmp_path):
     other = sweep(CASE, over=SMALL, measure=MEASURES, executor="processes", workers=2, out=tmp_path)
     assert other.frame().equals(serial.frame())
@@ -138,6 +139,7 @@ def test_a_mended_case_takes_the_place_of_its_failure(tmp_path):
     assert mended.frame()["error"].isna().all()
 
 
+@pytest.mark.usefixtures("loaded_workers")
 def test_a_measure_of_one_s_own_travels_to_the_workers_and_is_known_by_its_source(tmp_path):
     shift = 0.25
     over = {"seed": "0..2"}
@@ -232,16 +234,18 @@ def test_what_another_sweep_finished_meanwhile_is_found_and_not_computed(tmp_pat
 
 def test_a_full_disk_stops_with_a_sentence_and_loses_nothing(tmp_path):
     """Files may not grow beyond a few hundred bytes, as on a disk that is full."""
-    code = (
-        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "from reluflow.experiment import Experiment\nfrom reluflow.sweep.run import sweep\n"
-        f"out, case = {str(tmp_path)!r}, Experiment('three-points', width=6)\n"
-        "sweep(case, over={'seed': '0..1'}, measure=['loss'], executor='serial', out=out)\n"
-        "full = lambda state: resource.setrlimit(resource.RLIMIT_FSIZE, (300, resource.RLIM_INFINITY))\n"
-        "sweep(case, over={'seed': '0..5'}, measure=['loss'], executor='serial', out=out, progress=full)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=240)
-    assert "could not be written: File too large; what was finished before is kept" in done.stderr
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill(state):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300, before[1]))
+
+    sweep(CASE, over={"seed": "0..1"}, measure=["loss"], executor="serial", out=tmp_path)
+    try:
+        with pytest.raises(StorageError, match="written: File too large; what was finished before is kept"):
+            sweep(CASE, over={"seed": "0..5"}, measure=["loss"], executor="serial", out=tmp_path, progress=fill)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert len(records(tmp_path)) == 2
     assert not list(tmp_path.rglob("*.part"))
     assert sweep(CASE, over={"seed": "0..5"}, measure=["loss"], executor="serial", out=tmp_path).computed == 4
@@ -356,7 +360,7 @@ def test_cases_of_one_lease_stay_in_one_task():
     from reluflow.sweep.store import Progress
     from reluflow.sweep.worker import Report
 
-    plan = make_plan("three-points", {"seed": "0..99999"}, ["loss"])
+    plan = make_plan("three-points", {"seed": "0..19999"}, ["loss"])
     known = Progress(plan, Path("/nonexistent"))
     queue = TaskQueue(known, np.arange(len(plan)), 2, is_retry=False)
     names = plan.fingerprints()

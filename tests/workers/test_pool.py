@@ -55,12 +55,14 @@ def test_calls_are_done_side_by_side_in_other_processes(pool):
 
 def test_a_death_is_that_of_one_call(pool):
     """Executors of `concurrent.futures` and loky end every call of the pool with the first worker that dies."""
-    other = pool.submit(calls.count_until_stopped)
+    counted = []
+    other = pool.submit(calls.count_until_stopped, on_message=counted.append)
     for call, arguments, status in ((calls.killed, (), -9), (calls.leave_with, (3,), 3)):
         with pytest.raises(WorkerDied) as death:
             value(pool.submit(call, *arguments))
         assert (death.value.status, death.value.has_begun) == (status, True)
     assert value(pool.submit(calls.squared, 3)) == 9
+    until(lambda: counted)  # on a busy machine it may begin last
     other.stop()
     assert value(other) > 0
 

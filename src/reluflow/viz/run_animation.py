@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from reluflow.viz.style import DARK, LIGHT, NEGATIVE, POSITIVE, figure_style, ne
 
 if TYPE_CHECKING:
     from matplotlib.animation import AbstractMovieWriter
+    from matplotlib.figure import Figure
 
 HOLE = 0.35  # radius at which a neuron of size 0 stands
 DOTS_PER_INCH = 80
@@ -73,6 +75,8 @@ def save_run_animation(
         plane.add_collection(lines)
         caption = figure.text(0.5, 0.02, "", ha="center", fontsize=9)
 
+        _draw_what_stays_once(figure)
+
         def show(moment: int) -> None:
             norms = np.maximum(np.linalg.norm(places[moment], axis=1, keepdims=True), 1e-12)
             far = HOLE + (1.0 - HOLE) * np.minimum(norms, 1.0)
@@ -94,6 +98,30 @@ def save_run_animation(
         finally:
             part.unlink(missing_ok=True)
     return path
+
+
+def _draw_what_stays_once(figure: Figure) -> None:
+    """Put an image in the place of what no moment changes; drawing it, words above all, took most of the time."""
+    from matplotlib.axis import Axis
+    from matplotlib.lines import Line2D
+    from matplotlib.spines import Spine
+    from matplotlib.text import Text
+
+    everything = [artist for axes in figure.axes for artist in axes.get_children()]
+    stays = [artist for artist in everything if isinstance(artist, Axis | Spine | Line2D | Text)]
+    moves = [artist for artist in everything if artist not in stays]
+    stream = io.BytesIO()
+    for artist in moves:
+        artist.set_visible(False)
+    figure.savefig(stream, format="rgba", dpi=DOTS_PER_INCH)
+    for artist in moves:
+        artist.set_visible(True)
+    for artist in stays:
+        artist.set_visible(False)
+    for axes in figure.axes:
+        axes.patch.set_visible(False)
+    width, height = (round(DOTS_PER_INCH * inches) for inches in figure.get_size_inches())
+    figure.figimage(np.frombuffer(stream.getbuffer(), dtype=np.uint8).reshape(height, width, 4), zorder=-1)
 
 
 def _writer_of(path: Path, frames_per_second: int) -> AbstractMovieWriter:
