@@ -151,6 +151,8 @@ def _class_limit(trajectory: Trajectory, near: ClassDirection) -> CertifiedLimit
     """A KKT direction of the margin between classes that the run is near."""
     certificate = certify(near.solved, trajectory.problem.dataset, trajectory.problem.loss)
     against = [*certificate.open_points, *near.open_points()]
+    if certificate.ignored != tuple(near.ignored.tolist()):
+        against.append("The direction solved for turns towards a sample that is ignored so far.")
     is_proof = trajectory.outcome.is_limit and certificate.is_proved and not against
     words = f"Solved for by Newton's method; the last direction of the run is {near.distance:.2g} away."
     if not is_proof:
@@ -338,8 +340,10 @@ class _LimitSearch:
     def _found_between_classes(self, run: AbstractRun) -> Outcome | None:
         """The same for several outputs or a fixed output bias: close to a KKT direction, and no doubt or patience."""
         rule, problem = self._rule, run.problem
-        margin = float(np.min(problem.loss.margins(run.outputs(), problem.dataset.y)))
-        if not margin >= self.next_margin:
+        outputs = run.outputs()
+        acting = problem.loss.margins(outputs, problem.dataset.y)[is_acted_on(outputs)]
+        margin = float(np.min(acting, initial=np.inf))
+        if not acting.size or margin < self.next_margin:
             return None
         self.next_margin = max(_COSTLY_GROWTH * margin, margin**_FAR_CLASS_GROWTH if margin > RESCALED_MARGIN else 0.0)
         network, is_late = run.network(), margin >= rule.patience * rule.smallest_margin
