@@ -155,6 +155,11 @@ def _class_limit(trajectory: Trajectory, near: ClassDirection) -> CertifiedLimit
         against.append("The direction solved for turns towards a sample that is ignored so far.")
     is_proof = trajectory.outcome.is_limit and certificate.is_proved and not against
     words = f"Solved for by Newton's method; the last direction of the run is {near.distance:.2g} away."
+    if near.is_followed:
+        words = (
+            f"Followed from the last direction of the run, which is {near.distance:.2g} away, as the flow goes at "
+            "infinite outputs, in steps of two lengths that came to the same end."
+        )
     if not is_proof:
         words += f" Not a proof: {' '.join(against) if against else trajectory.outcome.sentence}"
     words += f" {_LEFT_BEHIND}" if trajectory.problem.moves_output_bias else ""
@@ -166,7 +171,7 @@ def _variant_limit(trajectory: Trajectory, close: float) -> CertifiedLimit:
     problem, rtol = trajectory.problem, _tolerance(trajectory)
     if problem.moves_freely:
         near = nearest_class_direction(trajectory.network, problem) if problem.loss.is_classification else None
-        if near is not None and near.kkt.residual <= IS_KKT and (near.is_only or near.distance <= close):
+        if near is not None and near.kkt.residual <= IS_KKT and (near.is_only or near.is_followed or near.distance <= close):
             return _class_limit(trajectory, near)
         judged = _without_left_behind_bias(trajectory)
         if judged is not None:
@@ -338,7 +343,7 @@ class _LimitSearch:
         return moved < _SHARE_OF_WAY * (distance - self._rule.close)
 
     def _found_between_classes(self, run: AbstractRun) -> Outcome | None:
-        """The same for several outputs or a fixed output bias: close to a KKT direction, and no doubt or patience."""
+        """The same for several outputs or a fixed output bias: close to a KKT direction, or followed to it."""
         rule, problem = self._rule, run.problem
         outputs = run.outputs()
         acting = problem.loss.margins(outputs, problem.dataset.y)[is_acted_on(outputs)]
@@ -353,4 +358,4 @@ class _LimitSearch:
         if near is None or near.kkt.residual > rule.kkt:
             return None
         is_settled = near.distance <= rule.close and is_late
-        return Outcome.DIRECTION_CONVERGED if near.is_only or is_settled else None
+        return Outcome.DIRECTION_CONVERGED if near.is_only or near.is_followed or is_settled else None

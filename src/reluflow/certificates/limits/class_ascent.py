@@ -234,9 +234,6 @@ class _Climb:
         self._take_together()
         self._judge()
         self.damping = max(self.damping * np.clip(size / self.stride, _RELAXED, _TIGHTENED), _LEAST_DAMPING)
-        if DEBUG:
-            self.number = getattr(self, 'number', 0) + 1
-            print(self.number, 'act', (multipliers > 0).sum(), 'guarded', len(self.guarded), 'pressed', (self.sides == 0).sum(), 'c %.1e step %.2e res %.2e merit %.12f' % (self.damping, size, self.residual, 1/self.square), 'changed', self.has_changed, self.has_takeover, flush=True)
         return True
 
     def _step(
@@ -395,5 +392,3 @@ class _Climb:
         self.residual = float(np.sqrt(left / self.square))
         self.has_takeover = fastest > 1.0 + _TAKES_OVER
 
-
-DEBUG = False

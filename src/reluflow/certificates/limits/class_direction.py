@@ -11,6 +11,7 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray, IndexArray
 from reluflow.certificates.limits.class_ascent import OFF, ON, PRESSED, ClassProgram, ascend
 from reluflow.certificates.limits.class_traps import is_trapped
+from reluflow.certificates.limits.directions import direction_distance
 from reluflow.certificates.limits.nearest_direction import IS_KKT
 from reluflow.certificates.limits.pattern_newton import MOST_UNKNOWNS, Bundles, solve_in_patterns
 from reluflow.certificates.pair_gradients import Pairs, UnitNetwork
@@ -28,8 +29,10 @@ _CARRIES = 1e-6  # they are tried as those that carry the direction if their mul
 _PARALLEL = 0.3  # second singular value of a bundle over its first, above which its neurons are not taken as one
 _MOST_WALLS = 12  # of boundaries that bundles are put on or let go from
 _SLOPE_ATOL = 1e-9  # by which a slope may be outside its interval
+_WORTH_FOLLOWING = 0.03  # residual of the KKT conditions from which on a network of smaller outputs is followed
 _FARTHEST = 0.5  # distance from a direction that is one of several at which the run is not near it
 _SHARE_PATTERNS, _SPAN = 1.2, 2.0  # times the smallest margin: samples up to it tell patterns apart, span the vectors
+_STRIDES, _SAME = (5e-3, 2.5e-3), 1e-6  # of a way that is followed twice, and how far apart its two ends may be
 _LIGHT = 1e-9  # size of a neuron of the limit, relative to the largest, that counts as 0
 
 
@@ -49,6 +52,9 @@ class ClassDirection:
         The samples on which no neuron of the network is active, counted from 0.
     is_only
         Whether every neuron is trapped by one class (see `is_trapped`), so that the flow tends to no other direction.
+    is_followed
+        Whether the network is that of outputs so large that its way is the one of infinite outputs, and the direction
+        is where that way ends.
     """
 
     last: Network
@@ -56,14 +62,12 @@ class ClassDirection:
     kkt: PairKKT
     ignored: IndexArray
     is_only: bool
+    is_followed: bool = False
 
     @property
     def distance(self) -> float:
         """Between the two unit directions."""
-        squares = np.sum((self.last.w - self.solved.w) ** 2, axis=1) + np.sum(
-            (self.last.v - self.solved.v) ** 2, axis=1
-        )
-        return float(np.sqrt(self.last.weight @ squares))
+        return direction_distance(self.last, self.solved)
 
     def open_points(self) -> tuple[str, ...]:
         """What is not shown of the run's own limit."""
@@ -84,10 +88,12 @@ def nearest_class_direction(
     """Solve for the KKT direction a classifier is near.
 
     It is sought by Newton's method in the present patterns where these are small and every sample is classified, else
-    uphill from the network, whose neurons may cross boundaries on the way and are held at those of ignored samples.
+    by following the network uphill (see `class_ascent`), where neurons cross boundaries and are held at those of
+    ignored samples. That is done twice, in steps of two lengths, which must come to the same end.
 
     Where a run may tend to several, none is solved for while the network itself misses the KKT conditions by more than
-    `largest_residual`: a direction that is nearer than that leaves less.
+    `largest_residual`: a direction that is nearer than that leaves less. From outputs beyond `RESCALED_MARGIN` on a
+    network is followed in any case.
 
     An output bias is left out: a fixed one is nothing beside weights that grow, and one that is trained grows like the
     logarithm of the squared norm. None where a sample on which a neuron is active is not classified without it, and
@@ -116,14 +122,17 @@ def nearest_class_direction(
         if start.bundles.size <= MOST_UNKNOWNS:
             allowed = np.inf if is_only else largest_residual
             return _by_newton(last, unit, start, dataset, leads, allowed, is_only=is_only)
-    left = pair_kkt(last, kept, active_rtol=float(leads[0]), kink_rtol=_ON_BOUNDARY, kink_rounds=0, walls=walls)
-    if left.residual > largest_residual and not is_only:
-        return None
-    solved = _uphill(last, unit, kept, walls)
+    is_large = np.log(np.min(margins)) + log_square >= np.log(RESCALED_MARGIN)
+    if not (is_large or is_only):
+        lead = float(leads[0])
+        left = pair_kkt(last, kept, active_rtol=lead, kink_rtol=_ON_BOUNDARY, kink_rounds=0, walls=walls)
+        if left.residual > min(largest_residual, _WORTH_FOLLOWING):
+            return None
+    solved = _followed(last, unit, kept, walls)
     if solved is None:
         return None
     kkt = pair_kkt(solved, kept, active_rtol=1e-6, kink_rtol=_ON_BOUNDARY, walls=walls)
-    return ClassDirection(last, solved, kkt, ignored, is_only)
+    return ClassDirection(last, solved, kkt, ignored, is_only, is_followed=is_large)
 
 
 def _outputs(unit: UnitNetwork, dataset: Dataset, leak: float) -> FloatArray:
@@ -168,8 +177,19 @@ def _by_newton(
     return best
 
 
+def _followed(last: Network, unit: UnitNetwork, kept: Dataset, walls: Dataset | None) -> Network | None:
+    """The KKT direction uphill from a network; None where steps of two lengths do not come to the same."""
+    ends = []
+    for stride in _STRIDES:
+        found = _uphill(last, unit, kept, walls, stride)
+        if found is None:
+            return None
+        ends.append(found)
+    return ends[-1] if direction_distance(*ends) <= _SAME else None
+
+
 def _uphill(
-    last: Network, unit: UnitNetwork, kept: Dataset, walls: Dataset | None, *, stride: float = np.inf
+    last: Network, unit: UnitNetwork, kept: Dataset, walls: Dataset | None, stride: float
 ) -> Network | None:
     """The KKT direction uphill from a network; neurons of one pattern on the samples of small margin go as one."""
     pairs, leak = Pairs.of(kept), last.leak
