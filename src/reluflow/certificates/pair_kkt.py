@@ -234,8 +234,8 @@ def _jointly(
     whole[m * d : m * (d + K), : active.size] = along_v.reshape(active.size, -1).T
     whole[m * (d + K) : size, : active.size] = gradients.bias_unit * u.T
     whole[size:, active.size : active.size + 2 * count] = np.hstack([np.eye(count), np.eye(count)])
-    for column, (j, row) in enumerate(pressures, active.size + 2 * count):
-        whole[j * d : (j + 1) * d, column] = -root[j] * row
+    for column, (neuron, row) in enumerate(pressures, active.size + 2 * count):
+        whole[neuron * d : (neuron + 1) * d, column] = -root[neuron] * row
     target = np.concatenate([(root * network.w).ravel(), (root * network.v).ravel(), np.zeros(K + count)])
     pulled = np.where(k_of == samples[:, None], levers[neurons], 0.0)  # <u, v_j> of the pairs of a kink's sample
     signs = np.where(pulled @ multipliers[active] < 0.0, -1.0, 1.0)

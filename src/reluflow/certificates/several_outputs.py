@@ -83,9 +83,7 @@ def _direction(
         return Certificate(
             Kind.KKT_DIRECTION, exact.residuals(), exact.multipliers, exact.margin, np.nan, np.nan, None, words
         )
-    near = pair_kkt(
-        network, dataset, kink_rtol=kink_rtol, kink_rounds=0 if is_hasty else KINK_ROUNDS, walls=walls
-    )
+    near = pair_kkt(network, dataset, kink_rtol=kink_rtol, kink_rounds=0 if is_hasty else KINK_ROUNDS, walls=walls)
     residuals = {"kkt": near.residual, "epsilon": near.epsilon, "delta": near.delta, "balance": near.balance}
     norm = 1.0 / float(np.sqrt(near.margin))
     words = (

@@ -171,7 +171,11 @@ def _variant_limit(trajectory: Trajectory, close: float) -> CertifiedLimit:
     problem, rtol = trajectory.problem, _tolerance(trajectory)
     if problem.moves_freely:
         near = nearest_class_direction(trajectory.network, problem) if problem.loss.is_classification else None
-        if near is not None and near.kkt.residual <= IS_KKT and (near.is_only or near.is_followed or near.distance <= close):
+        if (
+            near is not None
+            and near.kkt.residual <= IS_KKT
+            and (near.is_only or near.is_followed or near.distance <= close)
+        ):
             return _class_limit(trajectory, near)
         judged = _without_left_behind_bias(trajectory)
         if judged is not None:
@@ -358,4 +362,4 @@ class _LimitSearch:
         if near is None or near.kkt.residual > rule.kkt:
             return None
         is_settled = near.distance <= rule.close and is_late
-        return Outcome.DIRECTION_CONVERGED if near.is_only or near.is_followed or is_settled else None
+        return Outcome.DIRECTION_CONVERGED if near.is_known or is_settled else None

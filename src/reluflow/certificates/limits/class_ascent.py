@@ -177,9 +177,7 @@ class _Program:
     def solve(self, values: FloatArray, start: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The step along w and v and the multipliers, for constraints that are at `values` above their bounds now."""
         target = (self._along - values) / self._sizes
-        found, _, _ = nonnegative_least_squares(
-            self._gram, target, start * self._sizes, 1e-14, 1e-13, 20 * len(target)
-        )
+        found, _, _ = nonnegative_least_squares(self._gram, target, start * self._sizes, 1e-14, 1e-13, 20 * len(target))
         multipliers = found / self._sizes
         step_w, step_v = np.zeros_like(self._w), np.zeros_like(self._v)
         for g, (row, model) in enumerate(zip(self._rows, self._models, strict=True)):
@@ -196,9 +194,7 @@ class _Program:
 class _Climb:
     """The bundles on their way, at smallest margin 1."""
 
-    def __init__(
-        self, program: ClassProgram, w: FloatArray, v: FloatArray, sides: IntArray, stride: float
-    ) -> None:
+    def __init__(self, program: ClassProgram, w: FloatArray, v: FloatArray, sides: IntArray, stride: float) -> None:
         self.program, self.w, self.v, self.sides, self.stride = program, w, v, sides, stride
         self.barriers = program.barriers
         self.lengths = np.linalg.norm(self.barriers, axis=1)
@@ -236,9 +232,7 @@ class _Climb:
         self.damping = max(self.damping * np.clip(size / self.stride, _RELAXED, _TIGHTENED), _LEAST_DAMPING)
         return True
 
-    def _step(
-        self, bases: list[FloatArray]
-    ) -> tuple[FloatArray, FloatArray, FloatArray, list[tuple[int, int]]] | None:
+    def _step(self, bases: list[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray, list[tuple[int, int]]] | None:
         """The step, the multipliers of all pairs, and the boundaries that it leads onto."""
         program, slopes = self.program, self._slopes()
         models = self._models(bases, slopes)
@@ -262,7 +256,9 @@ class _Climb:
             multipliers = np.zeros(len(self.multipliers))
             multipliers[chosen] = found[: chosen.size]
             broken = np.setdiff1d(np.flatnonzero(there < 1.0 - _BROKEN), chosen)
-            crossed = {(int(g), int(k)) for g, k in np.argwhere(self._is_beyond(w) & (self._pulls(v, multipliers) < 0.0))}
+            crossed = {
+                (int(g), int(k)) for g, k in np.argwhere(self._is_beyond(w) & (self._pulls(v, multipliers) < 0.0))
+            }
             if not broken.size and crossed <= self.guarded:
                 break
             chosen = np.union1d(chosen, broken[np.argsort(there[broken])[:_MOST_TAKEN_IN]])
@@ -346,7 +342,9 @@ class _Climb:
             against = np.maximum(-pulls[g, on], 0.0)
             most = np.where(on < n, against, np.where(against > 0.0, np.inf, 0.0))
             least = np.where(on < n, program.leak * against, 0.0)
-            by = np.maximum(least - strength, strength - most) / (largest * max(float(np.linalg.norm(self.v[g])), 1e-300))
+            by = np.maximum(least - strength, strength - most) / (
+                largest * max(float(np.linalg.norm(self.v[g])), 1e-300)
+            )
             for i in np.flatnonzero(by > _SLACK):
                 self.sides[g, on[i]] = OFF if least[i] > strength[i] else ON
                 changed = True
@@ -391,4 +389,3 @@ class _Climb:
                 fastest = max(fastest, float(np.linalg.norm(pull, 2)))
         self.residual = float(np.sqrt(left / self.square))
         self.has_takeover = fastest > 1.0 + _TAKES_OVER
-

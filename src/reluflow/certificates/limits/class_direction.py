@@ -65,6 +65,11 @@ class ClassDirection:
     is_followed: bool = False
 
     @property
+    def is_known(self) -> bool:
+        """Whether this is taken for the limit however far the network still is from it."""
+        return self.is_only or self.is_followed
+
+    @property
     def distance(self) -> float:
         """Between the two unit directions."""
         return direction_distance(self.last, self.solved)
@@ -188,9 +193,7 @@ def _followed(last: Network, unit: UnitNetwork, kept: Dataset, walls: Dataset | 
     return ends[-1] if direction_distance(*ends) <= _SAME else None
 
 
-def _uphill(
-    last: Network, unit: UnitNetwork, kept: Dataset, walls: Dataset | None, stride: float
-) -> Network | None:
+def _uphill(last: Network, unit: UnitNetwork, kept: Dataset, walls: Dataset | None, stride: float) -> Network | None:
     """The KKT direction uphill from a network; neurons of one pattern on the samples of small margin go as one."""
     pairs, leak = Pairs.of(kept), last.leak
     rows, forces = np.zeros((0, kept.d)), np.zeros((0, last.num_outputs))
