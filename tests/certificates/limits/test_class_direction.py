@@ -7,6 +7,8 @@ from scipy.optimize import minimize, nnls
 import reluflow
 from reluflow import CollocationFlow, Dataset, LogisticLoss, Network, SoftmaxLoss, TrainingProblem, train
 from reluflow.certificates.certificate import Kind
+from reluflow.certificates.certify import certify
+from reluflow.certificates.kkt import kkt_certificate
 from reluflow.certificates.limits import certified_limit as certified_limit_module
 from reluflow.certificates.limits import class_direction as class_direction_module
 from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
@@ -265,10 +267,27 @@ def test_a_wall_holds_what_it_pushes_back_and_nothing_else():
     w[0] = np.linalg.norm(w[0]) * unit([0.6, 0.0, 0.0, 0.8])
     assert pair_kkt(network.replace(w=w), kept, walls=walls).residual > 0.05, "off the wall"
     assert pair_kkt(network.replace(w=w * 1.01), kept, walls=walls).residual > 0.05
+    assert certify(network, IGNORING, SoftmaxLoss()).kind is Kind.PARTIAL_DIRECTION
+    assert certify(network.replace(w=w), IGNORING, SoftmaxLoss()).kind is Kind.NOT_STATIONARY
     own = walls.replace(y=np.array([0]))
     assert pair_kkt(network, kept, walls=own).residual > 0.1, "a sample of its own class pulls the neuron in"
     behind = walls.replace(X=-walls.X)
     assert pair_kkt(network, kept, walls=behind).residual > 0.1, "a wall presses to one side only"
+
+
+def test_one_output_is_held_at_walls_as_it_is_by_its_own_certificate():
+    data = Dataset(IGNORING.X[[0, 1, 3]], [1.0, -1.0, -1.0])
+    kept, walls, rows = data.subset([0, 1]), data.subset([2]), np.vstack([HELD, data.X[1]])
+    sizes = 1.0 / np.sqrt(np.linalg.norm(rows, axis=1))
+    for forged in (1.0, 1.1):
+        network = Network(sizes[:, None] * unit(rows), sizes * [forged, -1.0])
+        ours, theirs = (
+            pair_kkt(network, kept, walls=walls),
+            kkt_certificate(network, kept, walls=walls, active_rtol=1.0),
+        )
+        assert ours.residual == pytest.approx(theirs.residual, abs=1e-9)
+        assert (ours.residual <= 1e-12) == (forged == 1.0)
+        np.testing.assert_allclose(ours.multipliers, theirs.multipliers, rtol=1e-9)
 
 
 def test_the_way_uphill_ends_where_a_general_solver_finds_the_smallest_norm(ignoring_run):
@@ -305,3 +324,54 @@ def test_the_way_uphill_ends_where_a_general_solver_finds_the_smallest_norm(igno
     np.testing.assert_allclose(parts(least.x)[0] / norm, found.solved.w, atol=1e-5)
     assert found.kkt.residual <= 1e-12
     assert found.ignored.tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("seed", "options"), [(3, {}), (20, {}), (21, {"spread": 0.4}), (24, {"width": 40, "scale": 1e-4})]
+)
+def test_a_network_followed_from_afar_ends_where_the_run_comes_to(seed, options, monkeypatch):
+    """Newton's method in the patterns of the state when the run is at last near its direction finds the same one."""
+    problem = clouds(seed, **options)
+    run, states = CollocationFlow().start(problem), []
+    for smallest in (2e4, 1e18):
+        while np.min(problem.loss.margins(run.outputs(), problem.dataset.y)) < smallest:
+            run.advance(np.inf, 1)
+        states.append(run.network())
+    expected = nearest_class_direction(states[1], problem)
+    assert expected.distance < 1e-2
+    assert not expected.is_followed
+    monkeypatch.setattr(class_direction_module, "MOST_UNKNOWNS", 0)
+    found = nearest_class_direction(states[0], problem)
+    assert found.is_followed
+    assert found.kkt.residual <= 1e-10
+    assert found.distance > 2.0 * expected.distance, "it was far away"
+    assert found.kkt.margin == pytest.approx(expected.kkt.margin, rel=1e-9)
+    np.testing.assert_allclose(
+        found.solved.outputs(problem.dataset.X), expected.solved.outputs(problem.dataset.X), atol=1e-7
+    )
+
+
+def test_a_way_whose_end_depends_on_the_length_of_its_steps_is_not_taken(three_clouds, monkeypatch):
+    """From one state of 2,000 digits steps of 0.01 and of 0.004 came to directions that are 0.003 apart."""
+    monkeypatch.setattr(class_direction_module, "MOST_UNKNOWNS", 0)
+    assert nearest_class_direction(three_clouds.network, three_clouds.problem).kkt.residual <= 1e-10
+    followed, other = class_direction_module._uphill, clouds(4).network
+
+    def unsteady(last, unit, kept, walls, stride):
+        found = followed(last, unit, kept, walls, stride)
+        return found if stride < 5e-3 else found.replace(w=found.w + 1e-3 * other.w / np.linalg.norm(other.w))
+
+    monkeypatch.setattr(class_direction_module, "_uphill", unsteady)
+    assert nearest_class_direction(three_clouds.network, three_clouds.problem) is None
+
+
+def test_a_network_that_turns_towards_an_ignored_sample_is_near_no_direction():
+    """A sample of the neuron's own class does not hold it: on the way to its direction it meets the sample."""
+    data = IGNORING.replace(y=np.array([0, 1, 2, 0]))
+    network = ignoring_direction()
+    w = network.w.copy()
+    w[0] = np.linalg.norm(w[0]) * unit([0.6, 0.0, 0.0, 0.8])  # inactive on sample 3 so far
+    problem = TrainingProblem(data, SoftmaxLoss(), network.replace(w=1e3 * w, v=1e3 * network.v))
+    assert nearest_class_direction(problem.network, problem) is None
+    held = TrainingProblem(IGNORING, SoftmaxLoss(), problem.network)
+    assert nearest_class_direction(held.network, held).ignored.tolist() == [3]

@@ -151,8 +151,6 @@ def _class_limit(trajectory: Trajectory, near: ClassDirection) -> CertifiedLimit
     """A KKT direction of the margin between classes that the run is near."""
     certificate = certify(near.solved, trajectory.problem.dataset, trajectory.problem.loss)
     against = [*certificate.open_points, *near.open_points()]
-    if certificate.ignored != tuple(near.ignored.tolist()):
-        against.append("The direction solved for turns towards a sample that is ignored so far.")
     is_proof = trajectory.outcome.is_limit and certificate.is_proved and not against
     words = f"Solved for by Newton's method; the last direction of the run is {near.distance:.2g} away."
     if near.is_followed:

@@ -134,7 +134,7 @@ def nearest_class_direction(
         if left.residual > min(largest_residual, _WORTH_FOLLOWING):
             return None
     solved = _followed(last, unit, kept, walls)
-    if solved is None:
+    if solved is None or (walls is not None and not np.array_equal(ignored_class_samples(solved, dataset), ignored)):
         return None
     kkt = pair_kkt(solved, kept, active_rtol=1e-6, kink_rtol=_ON_BOUNDARY, walls=walls)
     return ClassDirection(last, solved, kkt, ignored, is_only, is_followed=is_large)
