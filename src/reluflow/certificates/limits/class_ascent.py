@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from reluflow.budget import count
 from reluflow.certificates.backends.active_set_kernel import nonnegative_least_squares
 from reluflow.certificates.pair_gradients import Pairs
 from reluflow.geometry.boundary.walls import orthonormal_rows
@@ -38,6 +39,7 @@ _SETTLED, _ROUNDED = 1e-12, 1e-10  # residual of a direction that is found, and 
 _PATIENCE = 10  # which is so when this many steps have not halved it
 _TAKES_OVER = 1e-6  # growth rate of a light bundle, beyond that of the norm, with which it takes over one day
 _PARALLEL = 1e-5  # 1 - cos of bundles that are taken together
+_OPERATIONS_A_PRODUCT = 0.2  # of a program's matrix, and what is made around it, of BLAS on one core
 _MOST_ROWS = 3_000  # of a program that takes seconds
 ON, OFF, PRESSED = 1, -1, 0
 
@@ -163,7 +165,8 @@ class _Program:
 
     def __init__(self, rows: list[_Rows], models: list[_Model], w: FloatArray, v: FloatArray) -> None:
         self._rows, self._models, self._w, self._v = rows, models, w, v
-        number = len(rows[0].along_w)
+        number, d = rows[0].along_w.shape
+        count(_OPERATIONS_A_PRODUCT * len(rows) * number**2 * d)
         gram, self._along = np.zeros((number, number)), np.zeros(number)
         for g, (row, model) in enumerate(zip(rows, models, strict=True)):
             turned = row.along_v + row.along_w @ model.pull / model.size
@@ -255,18 +258,15 @@ class _Climb:
             there = program.margins(w, v)
             multipliers = np.zeros(len(self.multipliers))
             multipliers[chosen] = found[: chosen.size]
+            reached = [place for place, value in zip(guarded, found[chosen.size :], strict=True) if value > 0.0]
             broken = np.setdiff1d(np.flatnonzero(there < 1.0 - _BROKEN), chosen)
-            crossed = {
-                (int(g), int(k)) for g, k in np.argwhere(self._is_beyond(w) & (self._pulls(v, multipliers) < 0.0))
-            }
+            held = np.argwhere(self._is_beyond(w) & (self._pulls(v, multipliers) < 0.0))
+            crossed = {(int(g), int(k)) for g, k in held}
             if not broken.size and crossed <= self.guarded:
                 break
             chosen = np.union1d(chosen, broken[np.argsort(there[broken])[:_MOST_TAKEN_IN]])
             self.guarded |= crossed
-        else:
-            guarded = sorted(self.guarded & set(guarded))
-        at_boundary = [place for place, value in zip(guarded, found[chosen.size :], strict=False) if value > 0.0]
-        return step_w, step_v, multipliers, at_boundary
+        return step_w, step_v, multipliers, reached
 
     def _basis(self, g: int) -> FloatArray:
         on = np.flatnonzero(self.sides[g] == PRESSED)
@@ -281,6 +281,7 @@ class _Climb:
         return self.program.pairs.forces(self.multipliers, len(self.program.X))
 
     def _models(self, bases: list[FloatArray], slopes: FloatArray) -> list[_Model]:
+        """The quadratic parts under the forces of the last step."""
         forces = self._forces()
         on = np.flatnonzero(np.any(forces != 0.0, axis=1))
         found = []
@@ -292,6 +293,7 @@ class _Climb:
     def _rows(
         self, chosen: IndexArray, guarded: list[tuple[int, int]], bases: list[FloatArray], slopes: FloatArray
     ) -> list[_Rows]:
+        """The constraints of pairs and of guarded boundaries, bundle by bundle."""
         pairs, X = self.program.pairs, self.program.X
         samples, directions = pairs.samples[chosen], pairs.directions[chosen]
         seen, found = X[samples], []
@@ -316,6 +318,7 @@ class _Climb:
         return np.asarray(v @ np.vstack([forces, self.program.wall_forces]).T)
 
     def _is_beyond(self, w: FloatArray) -> BoolArray:
+        """Which bundles at `w` are not on the side of a boundary that the sets have them on."""
         lengths = np.linalg.norm(w, axis=1)
         cosines = (w @ self.barriers.T) / (np.where(lengths > 0.0, lengths, 1.0)[:, None] * self.lengths)
         return np.asarray((cosines * self.sides < -_BESIDE) & (self.sides != PRESSED))
@@ -342,9 +345,8 @@ class _Climb:
             against = np.maximum(-pulls[g, on], 0.0)
             most = np.where(on < n, against, np.where(against > 0.0, np.inf, 0.0))
             least = np.where(on < n, program.leak * against, 0.0)
-            by = np.maximum(least - strength, strength - most) / (
-                largest * max(float(np.linalg.norm(self.v[g])), 1e-300)
-            )
+            unit = largest * float(np.linalg.norm(self.v[g])) or 1.0
+            by = np.maximum(least - strength, strength - most) / unit
             for i in np.flatnonzero(by > _SLACK):
                 self.sides[g, on[i]] = OFF if least[i] > strength[i] else ON
                 changed = True
@@ -352,7 +354,7 @@ class _Climb:
         return changed
 
     def _take_together(self) -> None:
-        """Make one bundle of those that have become parallel in the same pattern: the flow never parts them again."""
+        """Make one bundle of those that have become parallel in the same pattern, which the flow never parts again."""
         has_force = np.append(np.any(self._forces() != 0.0, axis=1), np.ones(len(self.program.walls), dtype=bool))
         patterns, whole = self.sides[:, has_force], np.hstack([self.w, self.v])
         lengths = np.linalg.norm(whole, axis=1)
