@@ -134,14 +134,14 @@ def ascend(
     return None
 
 
-class _Rows(NamedTuple):
+class _Constraints(NamedTuple):
     """The constraints of a program as one bundle sees them: gradients along its w and v, shapes (R, d), (R, K)."""
 
     along_w: FloatArray
     along_v: FloatArray
 
 
-class _Model(NamedTuple):
+class _Curvature(NamedTuple):
     """The quadratic part of a bundle, [a I, -D; -D^T, a I], solved with by its Schur complement."""
 
     pull: FloatArray  # D, shape (d, K)
@@ -149,7 +149,7 @@ class _Model(NamedTuple):
     inverse: FloatArray  # of a I - D^T D / a
 
     @classmethod
-    def of(cls, pull: FloatArray, damping: float) -> _Model:
+    def of(cls, pull: FloatArray, damping: float) -> _Curvature:
         squares, vectors = np.linalg.eigh(pull.T @ pull)
         size = max(1.0 + damping, float(np.sqrt(max(squares[-1], 0.0))) + 0.5 * damping)
         return cls(pull, size, (vectors / (size - squares / size)) @ vectors.T)
@@ -160,10 +160,10 @@ class _Model(NamedTuple):
         return (along_w + found @ self.pull.T) / self.size, found
 
 
-class _Program:
+class _StepProgram:
     """The quadratic program of a step: rows of pairs, then of guarded boundaries, each as every bundle sees it."""
 
-    def __init__(self, rows: list[_Rows], models: list[_Model], w: FloatArray, v: FloatArray) -> None:
+    def __init__(self, rows: list[_Constraints], models: list[_Curvature], w: FloatArray, v: FloatArray) -> None:
         self._rows, self._models, self._w, self._v = rows, models, w, v
         number, d = rows[0].along_w.shape
         count(_OPERATIONS_A_PRODUCT * len(rows) * number**2 * d)
@@ -245,7 +245,7 @@ class _Climb:
             guarded = sorted(self.guarded)
             if chosen.size + len(guarded) > _MOST_ROWS:
                 return None
-            one = _Program(self._rows(chosen, guarded, bases, slopes), models, self.w, self.v)
+            one = _StepProgram(self._rows(chosen, guarded, bases, slopes), models, self.w, self.v)
             heights = [self.sides[g, k] * float(self.w[g] @ self.barriers[k]) / self.lengths[k] for g, k in guarded]
             values = np.concatenate([margins[chosen] - 1.0, np.array(heights)])
             start = np.concatenate([self.multipliers[chosen], np.zeros(len(guarded))])
@@ -280,19 +280,19 @@ class _Climb:
     def _forces(self) -> FloatArray:
         return self.program.pairs.forces(self.multipliers, len(self.program.X))
 
-    def _models(self, bases: list[FloatArray], slopes: FloatArray) -> list[_Model]:
+    def _models(self, bases: list[FloatArray], slopes: FloatArray) -> list[_Curvature]:
         """The quadratic parts under the forces of the last step."""
         forces = self._forces()
         on = np.flatnonzero(np.any(forces != 0.0, axis=1))
         found = []
         for basis, slope in zip(bases, slopes, strict=True):
             pull = self.program.X[on].T @ (slope[on, None] * forces[on])
-            found.append(_Model.of(pull - basis.T @ (basis @ pull), self.damping))
+            found.append(_Curvature.of(pull - basis.T @ (basis @ pull), self.damping))
         return found
 
     def _rows(
         self, chosen: IndexArray, guarded: list[tuple[int, int]], bases: list[FloatArray], slopes: FloatArray
-    ) -> list[_Rows]:
+    ) -> list[_Constraints]:
         """The constraints of pairs and of guarded boundaries, bundle by bundle."""
         pairs, X = self.program.pairs, self.program.X
         samples, directions = pairs.samples[chosen], pairs.directions[chosen]
@@ -309,7 +309,7 @@ class _Climb:
             along_w -= (along_w @ basis.T) @ basis
             along_v = np.zeros((chosen.size + len(guarded), pairs.directions.shape[1]))
             along_v[: chosen.size] = ((seen @ self.w[g]) * slopes[g, samples])[:, None] * directions
-            found.append(_Rows(along_w, along_v))
+            found.append(_Constraints(along_w, along_v))
         return found
 
     def _pulls(self, v: FloatArray, multipliers: FloatArray) -> FloatArray:
