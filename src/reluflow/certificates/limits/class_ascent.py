@@ -39,7 +39,7 @@ _SETTLED, _ROUNDED = 1e-12, 1e-10  # residual of a direction that is found, and 
 _PATIENCE = 10  # which is so when this many steps have not halved it
 _TAKES_OVER = 1e-6  # growth rate of a light bundle, beyond that of the norm, with which it takes over one day
 _PARALLEL = 1e-5  # 1 - cos of bundles that are taken together
-_OPERATIONS_A_PRODUCT = 0.2  # of a program's matrix, and what is made around it, of BLAS on one core
+_OPERATIONS_A_PRODUCT = 0.5  # of a program's matrix, and what is made around it, of BLAS on one core
 _MOST_ROWS = 3_000  # of a program that takes seconds
 ON, OFF, PRESSED = 1, -1, 0
 
@@ -134,10 +134,15 @@ def ascend(
     return None
 
 
-class _Constraints(NamedTuple):
-    """The constraints of a program as one bundle sees them: gradients along its w and v, shapes (R, d), (R, K)."""
+class _Gradients(NamedTuple):
+    """The gradients of a program's constraints along one bundle.
 
-    along_w: FloatArray
+    Along w constraint i has `levers[i]` times its sample across the `basis` (z, d) of the boundaries that the bundle
+    stands on, along v the row i of `along_v` (R, K).
+    """
+
+    levers: FloatArray
+    basis: FloatArray
     along_v: FloatArray
 
 
@@ -161,19 +166,29 @@ class _Curvature(NamedTuple):
 
 
 class _StepProgram:
-    """The quadratic program of a step: rows of pairs, then of guarded boundaries, each as every bundle sees it."""
+    """The quadratic program of a step: constraints of pairs, then of guarded boundaries, with a sample each, (R, d)."""
 
-    def __init__(self, rows: list[_Constraints], models: list[_Curvature], w: FloatArray, v: FloatArray) -> None:
-        self._rows, self._models, self._w, self._v = rows, models, w, v
-        number, d = rows[0].along_w.shape
-        count(_OPERATIONS_A_PRODUCT * len(rows) * number**2 * d)
+    def __init__(
+        self,
+        samples: FloatArray,
+        gradients: list[_Gradients],
+        models: list[_Curvature],
+        w: FloatArray,
+        v: FloatArray,
+    ) -> None:
+        self._samples, self._gradients, self._models, self._w, self._v = samples, gradients, models, w, v
+        number, d = samples.shape
+        count(_OPERATIONS_A_PRODUCT * number**2 * (d + sum(len(one.basis) + v.shape[1] for one in gradients)))
+        products = samples @ samples.T
         gram, self._along = np.zeros((number, number)), np.zeros(number)
-        for g, (row, model) in enumerate(zip(rows, models, strict=True)):
-            turned = row.along_v + row.along_w @ model.pull / model.size
-            gram += row.along_w @ row.along_w.T / model.size + turned @ model.inverse @ turned.T
-            back = model.solve(w[g], v[g])
-            self._along += row.along_w @ back[0] + row.along_v @ back[1]
-        self._sizes = np.sqrt(np.diag(gram))
+        for g, (one, model) in enumerate(zip(gradients, models, strict=True)):
+            along = one.levers[:, None] * (samples @ one.basis.T)
+            turned = one.along_v + one.levers[:, None] * (samples @ model.pull) / model.size
+            gram += (np.outer(one.levers, one.levers) * products - along @ along.T) / model.size
+            gram += turned @ model.inverse @ turned.T
+            back_w, back_v = model.solve(w[g], v[g])
+            self._along += one.levers * (samples @ back_w) + one.along_v @ back_v
+        self._sizes = np.sqrt(np.maximum(np.diag(gram), 0.0))
         self._sizes[self._sizes == 0.0] = 1.0
         self._gram = np.ascontiguousarray(gram / np.outer(self._sizes, self._sizes))
 
@@ -183,14 +198,18 @@ class _StepProgram:
         found, _, _ = nonnegative_least_squares(self._gram, target, start * self._sizes, 1e-14, 1e-13, 20 * len(target))
         multipliers = found / self._sizes
         step_w, step_v = np.zeros_like(self._w), np.zeros_like(self._v)
-        for g, (row, model) in enumerate(zip(self._rows, self._models, strict=True)):
-            left_w, left_v = multipliers @ row.along_w - self._w[g], multipliers @ row.along_v - self._v[g]
-            step_w[g], step_v[g] = model.solve(left_w, left_v)
+        for g, (one, model) in enumerate(zip(self._gradients, self._models, strict=True)):
+            pulled = (multipliers * one.levers) @ self._samples
+            pulled -= (one.basis @ pulled) @ one.basis
+            step_w[g], step_v[g] = model.solve(pulled - self._w[g], multipliers @ one.along_v - self._v[g])
         return step_w, step_v, multipliers
 
     def slopes(self, step_w: FloatArray, step_v: FloatArray) -> FloatArray:
         """By how much a step moves every constraint to first order."""
-        parts = [row.along_w @ w + row.along_v @ v for row, w, v in zip(self._rows, step_w, step_v, strict=True)]
+        parts = [
+            one.levers * (self._samples @ w) + one.along_v @ v
+            for one, w, v in zip(self._gradients, step_w, step_v, strict=True)
+        ]
         return np.asarray(np.sum(parts, axis=0))
 
 
@@ -245,7 +264,7 @@ class _Climb:
             guarded = sorted(self.guarded)
             if chosen.size + len(guarded) > _MOST_ROWS:
                 return None
-            one = _StepProgram(self._rows(chosen, guarded, bases, slopes), models, self.w, self.v)
+            one = self._program_of(chosen, guarded, bases, slopes, models)
             heights = [self.sides[g, k] * float(self.w[g] @ self.barriers[k]) / self.lengths[k] for g, k in guarded]
             values = np.concatenate([margins[chosen] - 1.0, np.array(heights)])
             start = np.concatenate([self.multipliers[chosen], np.zeros(len(guarded))])
@@ -290,27 +309,28 @@ class _Climb:
             found.append(_Curvature.of(pull - basis.T @ (basis @ pull), self.damping))
         return found
 
-    def _rows(
-        self, chosen: IndexArray, guarded: list[tuple[int, int]], bases: list[FloatArray], slopes: FloatArray
-    ) -> list[_Constraints]:
-        """The constraints of pairs and of guarded boundaries, bundle by bundle."""
+    def _program_of(
+        self,
+        chosen: IndexArray,
+        guarded: list[tuple[int, int]],
+        bases: list[FloatArray],
+        slopes: FloatArray,
+        models: list[_Curvature],
+    ) -> _StepProgram:
+        """The program with the constraints of some pairs and boundaries."""
         pairs, X = self.program.pairs, self.program.X
-        samples, directions = pairs.samples[chosen], pairs.directions[chosen]
-        seen, found = X[samples], []
+        k, directions = pairs.samples[chosen], pairs.directions[chosen]
         bundles = np.array([g for g, _ in guarded], dtype=np.intp)
         places = np.array([k for _, k in guarded], dtype=np.intp)
+        units = self.barriers[places] / self.lengths[places, None]
+        nothing = np.zeros((len(guarded), pairs.directions.shape[1]))
+        gradients = []
         for g, basis in enumerate(bases):
-            along_w = np.zeros((chosen.size + len(guarded), X.shape[1]))
-            along_w[: chosen.size] = ((directions @ self.v[g]) * slopes[g, samples])[:, None] * seen
-            own = np.flatnonzero(bundles == g)
-            along_w[chosen.size + own] = (self.sides[g, places[own]] / self.lengths[places[own]])[
-                :, None
-            ] * self.barriers[places[own]]
-            along_w -= (along_w @ basis.T) @ basis
-            along_v = np.zeros((chosen.size + len(guarded), pairs.directions.shape[1]))
-            along_v[: chosen.size] = ((seen @ self.w[g]) * slopes[g, samples])[:, None] * directions
-            found.append(_Constraints(along_w, along_v))
-        return found
+            own = np.where(bundles == g, self.sides[g, places], 0.0)
+            heights = (X[k] @ self.w[g]) * slopes[g, k]
+            levers = np.append((directions @ self.v[g]) * slopes[g, k], own)
+            gradients.append(_Gradients(levers, basis, np.vstack([heights[:, None] * directions, nothing])))
+        return _StepProgram(np.vstack([X[k], units]), gradients, models, self.w, self.v)
 
     def _pulls(self, v: FloatArray, multipliers: FloatArray) -> FloatArray:
         """<f_k, v_g> of samples and walls, 0 for samples without a force."""
