@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IndexArray, IntArray
-from reluflow.budget import count
+from reluflow.budget import count, operations_done
 from reluflow.certificates.backends.active_set_kernel import nonnegative_least_squares
 from reluflow.certificates.pair_gradients import Pairs
 from reluflow.geometry.boundary.walls import orthonormal_rows
@@ -40,7 +40,7 @@ _PATIENCE = 10  # which is so when this many steps have not halved it
 _TAKES_OVER = 1e-6  # growth rate of a light bundle, beyond that of the norm, with which it takes over one day
 _PARALLEL = 1e-5  # 1 - cos of bundles that are taken together
 _OPERATIONS_A_PRODUCT = 0.5  # of a program's matrix, and what is made around it, of BLAS on one core
-_MOST_ROWS = 3_000  # of a program that takes seconds
+_MOST_ROWS, _MOST_WORK = 3_000, 6e10  # of a program that takes seconds; operations of a way that takes a minute
 ON, OFF, PRESSED = 1, -1, 0
 
 
@@ -122,9 +122,9 @@ def ascend(
     if not smallest > 0.0:
         return None
     climb = _Climb(program, w / np.sqrt(smallest), v / np.sqrt(smallest), sides.copy(), stride)
-    least, waited = np.inf, 0
+    least, waited, began = np.inf, 0, operations_done()
     for _ in range(_MOST_STEPS):
-        if not climb.advance():
+        if operations_done() - began > _MOST_WORK or not climb.advance():
             return None
         waited = 0 if climb.residual < 0.5 * least else waited + 1
         least = min(least, climb.residual)
