@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IndexArray, IntArray
-from reluflow.budget import count, operations_done
-from reluflow.certificates.backends.active_set_kernel import nonnegative_least_squares
+from reluflow.budget import operations_done
+from reluflow.certificates.limits.class_step import BundleCurvature, BundleGradients, StepProgram
 from reluflow.certificates.pair_gradients import Pairs
 from reluflow.geometry.boundary.walls import orthonormal_rows
 
@@ -39,7 +39,6 @@ _SETTLED, _ROUNDED = 1e-12, 1e-10  # residual of a direction that is found, and 
 _PATIENCE = 10  # which is so when this many steps have not halved it
 _TAKES_OVER = 1e-6  # growth rate of a light bundle, beyond that of the norm, with which it takes over one day
 _PARALLEL = 1e-5  # 1 - cos of bundles that are taken together
-_OPERATIONS_A_PRODUCT = 0.5  # of a program's matrix, and what is made around it, of BLAS on one core
 _MOST_ROWS, _MOST_WORK = 3_000, 6e10  # of a program that takes seconds; operations of a way that takes a minute
 ON, OFF, PRESSED = 1, -1, 0
 
@@ -134,85 +133,6 @@ def ascend(
     return None
 
 
-class _Gradients(NamedTuple):
-    """The gradients of a program's constraints along one bundle.
-
-    Along w constraint i has `levers[i]` times its sample across the `basis` (z, d) of the boundaries that the bundle
-    stands on, along v the row i of `along_v` (R, K).
-    """
-
-    levers: FloatArray
-    basis: FloatArray
-    along_v: FloatArray
-
-
-class _Curvature(NamedTuple):
-    """The quadratic part of a bundle, [a I, -D; -D^T, a I], solved with by its Schur complement."""
-
-    pull: FloatArray  # D, shape (d, K)
-    size: float  # a
-    inverse: FloatArray  # of a I - D^T D / a
-
-    @classmethod
-    def of(cls, pull: FloatArray, damping: float) -> _Curvature:
-        squares, vectors = np.linalg.eigh(pull.T @ pull)
-        size = max(1.0 + damping, float(np.sqrt(max(squares[-1], 0.0))) + 0.5 * damping)
-        return cls(pull, size, (vectors / (size - squares / size)) @ vectors.T)
-
-    def solve(self, along_w: FloatArray, along_v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The step along w and v that a vector asks for."""
-        found = (along_v + along_w @ self.pull / self.size) @ self.inverse
-        return (along_w + found @ self.pull.T) / self.size, found
-
-
-class _StepProgram:
-    """The quadratic program of a step: constraints of pairs, then of guarded boundaries, with a sample each, (R, d)."""
-
-    def __init__(
-        self,
-        samples: FloatArray,
-        gradients: list[_Gradients],
-        models: list[_Curvature],
-        w: FloatArray,
-        v: FloatArray,
-    ) -> None:
-        self._samples, self._gradients, self._models, self._w, self._v = samples, gradients, models, w, v
-        number, d = samples.shape
-        count(_OPERATIONS_A_PRODUCT * number**2 * (d + sum(len(one.basis) + v.shape[1] for one in gradients)))
-        products = samples @ samples.T
-        gram, self._along = np.zeros((number, number)), np.zeros(number)
-        for g, (one, model) in enumerate(zip(gradients, models, strict=True)):
-            along = one.levers[:, None] * (samples @ one.basis.T)
-            turned = one.along_v + one.levers[:, None] * (samples @ model.pull) / model.size
-            gram += (np.outer(one.levers, one.levers) * products - along @ along.T) / model.size
-            gram += turned @ model.inverse @ turned.T
-            back_w, back_v = model.solve(w[g], v[g])
-            self._along += one.levers * (samples @ back_w) + one.along_v @ back_v
-        self._sizes = np.sqrt(np.maximum(np.diag(gram), 0.0))
-        self._sizes[self._sizes == 0.0] = 1.0
-        self._gram = np.ascontiguousarray(gram / np.outer(self._sizes, self._sizes))
-
-    def solve(self, values: FloatArray, start: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The step along w and v and the multipliers, for constraints that are at `values` above their bounds now."""
-        target = (self._along - values) / self._sizes
-        found, _, _ = nonnegative_least_squares(self._gram, target, start * self._sizes, 1e-14, 1e-13, 20 * len(target))
-        multipliers = found / self._sizes
-        step_w, step_v = np.zeros_like(self._w), np.zeros_like(self._v)
-        for g, (one, model) in enumerate(zip(self._gradients, self._models, strict=True)):
-            pulled = (multipliers * one.levers) @ self._samples
-            pulled -= (one.basis @ pulled) @ one.basis
-            step_w[g], step_v[g] = model.solve(pulled - self._w[g], multipliers @ one.along_v - self._v[g])
-        return step_w, step_v, multipliers
-
-    def slopes(self, step_w: FloatArray, step_v: FloatArray) -> FloatArray:
-        """By how much a step moves every constraint to first order."""
-        parts = [
-            one.levers * (self._samples @ w) + one.along_v @ v
-            for one, w, v in zip(self._gradients, step_w, step_v, strict=True)
-        ]
-        return np.asarray(np.sum(parts, axis=0))
-
-
 class _Climb:
     """The bundles on their way, at smallest margin 1."""
 
@@ -299,14 +219,14 @@ class _Climb:
     def _forces(self) -> FloatArray:
         return self.program.pairs.forces(self.multipliers, len(self.program.X))
 
-    def _models(self, bases: list[FloatArray], slopes: FloatArray) -> list[_Curvature]:
+    def _models(self, bases: list[FloatArray], slopes: FloatArray) -> list[BundleCurvature]:
         """The quadratic parts under the forces of the last step."""
         forces = self._forces()
         on = np.flatnonzero(np.any(forces != 0.0, axis=1))
         found = []
         for basis, slope in zip(bases, slopes, strict=True):
             pull = self.program.X[on].T @ (slope[on, None] * forces[on])
-            found.append(_Curvature.of(pull - basis.T @ (basis @ pull), self.damping))
+            found.append(BundleCurvature.of(pull - basis.T @ (basis @ pull), self.damping))
         return found
 
     def _program_of(
@@ -315,8 +235,8 @@ class _Climb:
         guarded: list[tuple[int, int]],
         bases: list[FloatArray],
         slopes: FloatArray,
-        models: list[_Curvature],
-    ) -> _StepProgram:
+        models: list[BundleCurvature],
+    ) -> StepProgram:
         """The program with the constraints of some pairs and boundaries."""
         pairs, X = self.program.pairs, self.program.X
         k, directions = pairs.samples[chosen], pairs.directions[chosen]
@@ -329,8 +249,8 @@ class _Climb:
             own = np.where(bundles == g, self.sides[g, places], 0.0)
             heights = (X[k] @ self.w[g]) * slopes[g, k]
             levers = np.append((directions @ self.v[g]) * slopes[g, k], own)
-            gradients.append(_Gradients(levers, basis, np.vstack([heights[:, None] * directions, nothing])))
-        return _StepProgram(np.vstack([X[k], units]), gradients, models, self.w, self.v)
+            gradients.append(BundleGradients(levers, basis, np.vstack([heights[:, None] * directions, nothing])))
+        return StepProgram(np.vstack([X[k], units]), gradients, models, self.w, self.v)
 
     def _pulls(self, v: FloatArray, multipliers: FloatArray) -> FloatArray:
         """<f_k, v_g> of samples and walls, 0 for samples without a force."""
