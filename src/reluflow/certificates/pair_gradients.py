@@ -16,6 +16,8 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray, IndexArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
+from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
+from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.network.network import Network
 
@@ -60,6 +62,10 @@ class Pairs:
         forces = np.zeros((num_samples, self.directions.shape[1]))
         np.add.at(forces, self.samples, multipliers[:, None] * self.directions)
         return forces
+
+    def unanswered(self, num_samples: int) -> FloatArray:
+        """The forces of samples with output 0, up to a factor: those of equal multipliers, shape (n, K)."""
+        return self.forces(np.ones(len(self.samples)), num_samples)
 
     def by_class(self, multipliers: FloatArray, num_samples: int) -> FloatArray:
         """The multipliers as a table (n, K) with 0 for the own class; of one output (n,)."""
@@ -129,6 +135,9 @@ class PairGradients:
     walls
         Neurons with an orthonormal basis of the samples on whose boundaries they stand: there the slopes are free, and
         what lies along these samples is left out. None of them: the slopes count as they are.
+    pressed
+        Neurons with the samples (z, d) outside `X` on whose boundaries they stand and that push them back as hard as it
+        takes: w_j = sum_k eta_jk <f_k, v_j> x_k - sum_b mu_b x_b with any mu_b >= 0.
     """
 
     network: UnitNetwork
@@ -137,6 +146,7 @@ class PairGradients:
     slopes: FloatArray
     bias_unit: float
     walls: tuple[tuple[int, FloatArray], ...] = ()
+    pressed: tuple[tuple[int, FloatArray], ...] = ()
 
     def with_slopes(self, slopes: FloatArray) -> PairGradients:
         """With other slopes at the kinks, all of which count."""
@@ -146,6 +156,14 @@ class PairGradients:
         """Without what lies along the samples on whose boundaries a neuron stands (`kinks`, (num_neurons, n))."""
         held = [(int(j), orthonormal_rows(self.X[kinks[j]])) for j in np.flatnonzero(kinks.any(axis=1))]
         return replace(self, walls=tuple(held))
+
+    @cached_property
+    def _held(self) -> tuple[tuple[int, FloatArray], ...]:
+        """Neurons with an orthonormal basis of all that they cannot move along."""
+        rows: dict[int, list[FloatArray]] = {}
+        for j, found in (*self.walls, *self.pressed):
+            rows.setdefault(j, []).append(found)
+        return tuple((j, orthonormal_rows(np.vstack(found))) for j, found in rows.items())
 
     @cached_property
     def activated(self) -> FloatArray:
@@ -163,7 +181,7 @@ class PairGradients:
         heights = np.sqrt(network.weight)[:, None] * self.activated[:, k]
         of_outputs = heights.T @ heights + self.bias_unit**2
         found = (self.X[k] @ self.X[k].T) * (levers.T @ levers) + of_outputs * (u @ u.T)
-        for j, basis in self.walls:
+        for j, basis in self._held:
             along = levers[j] * (basis @ self.X[k].T)
             found -= along.T @ along
         return np.asarray(found)
@@ -174,6 +192,11 @@ class PairGradients:
         left_w = network.w - (self.slopes * (network.v @ forces.T)) @ self.X
         for j, basis in self.walls:
             left_w[j] -= (basis @ left_w[j]) @ basis
+        walls = dict(self.walls)
+        for j, rows in self.pressed:
+            across = rows - (rows @ walls[j].T) @ walls[j] if j in walls else rows
+            count, tolerance = len(rows), ROUNDING * float(np.linalg.norm(network.w[j]))
+            left_w[j], _ = box_minimum_norm(left_w[j], across, np.zeros(count), np.full(count, np.inf), tolerance)
         return left_w, network.v - self.activated @ forces, -self.bias_unit * np.sum(forces, axis=0)
 
     def residual(self, multipliers: FloatArray) -> float:

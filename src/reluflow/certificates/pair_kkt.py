@@ -97,6 +97,7 @@ def pair_kkt(
     active_rtol: float = np.inf,
     kink_rtol: float = 1e-9,
     kink_rounds: int = KINK_ROUNDS,
+    walls: Dataset | None = None,
 ) -> PairKKT:
     """Test a direction of positive margin for the KKT conditions.
 
@@ -114,6 +115,9 @@ def pair_kkt(
         |<w_j, x_k>| <= kink_rtol |w_j| |x_k| counts as a kink, where the slope is free in [leak, 1].
     kink_rounds
         How often multipliers and slopes at kinks are found in turn; the residual is that of the last in any case.
+    walls
+        Further samples that no neuron may be active on: a neuron that lies on the boundary of one whose force on it
+        points away is held there by any pressure.
 
     Examples
     --------
@@ -134,7 +138,8 @@ def pair_kkt(
     kinks = (np.abs(products) <= kink_rtol * lengths) & (lengths > 0.0) & np.any(unit.v != 0.0, axis=1)[:, None]
     longest = float(np.max(np.linalg.norm(dataset.X, axis=1)))
     slopes = np.where(products > 0.0, 1.0, network.leak)
-    gradients = PairGradients(unit, dataset.X, pairs, slopes, longest if has_bias else 0.0)
+    pressed = () if walls is None else _pressed_walls(unit, walls, kink_rtol)
+    gradients = PairGradients(unit, dataset.X, pairs, slopes, longest if has_bias else 0.0, pressed=pressed)
     balance = float(
         np.max(np.abs(np.linalg.norm(unit.v, axis=1) - np.linalg.norm(unit.w, axis=1))) / np.max(unit.sizes)
     )
@@ -156,6 +161,14 @@ def pair_kkt(
         bias=float(np.linalg.norm(forces.sum(axis=0))) / pulled if has_bias else 0.0,
         delta=float(np.max(multipliers * (margins / margin - 1.0))),
     )
+
+
+def _pressed_walls(unit: UnitNetwork, walls: Dataset, kink_rtol: float) -> tuple[tuple[int, FloatArray], ...]:
+    """Neurons that stand on boundaries they are pushed back from, each with these samples."""
+    lengths = np.linalg.norm(unit.w, axis=1)[:, None] * np.linalg.norm(walls.X, axis=1)
+    touching = (np.abs(unit.w @ walls.X.T) <= kink_rtol * lengths) & (lengths > 0.0)
+    touching &= unit.v @ Pairs.of(walls).unanswered(walls.n).T < 0.0
+    return tuple((int(j), np.asarray(walls.X[touching[j]])) for j in np.flatnonzero(touching.any(axis=1)))
 
 
 def _outputs(unit: UnitNetwork, X: FloatArray, leak: float) -> FloatArray:
@@ -208,9 +221,10 @@ def _jointly(
     neurons, samples = np.nonzero(kinks)
     (m, d), K = network.w.shape, network.v.shape[1]
     size, count = m * (d + K) + K, neurons.size
-    if (size + count) * (active.size + 2 * count) > _MOST_NUMBERS:
+    pressures = [(j, row) for j, rows in gradients.pressed for row in rows]
+    if (size + count) * (active.size + 2 * count + len(pressures)) > _MOST_NUMBERS:
         return multipliers, gradients
-    whole = np.zeros((size + count, active.size + 2 * count))
+    whole = np.zeros((size + count, active.size + 2 * count + len(pressures)))
     root, u, k_of = np.sqrt(network.weight)[:, None], pairs.directions[active], pairs.samples[active]
     at_leak = gradients.with_slopes(np.where(kinks, leak, gradients.slopes))
     levers = network.v @ u.T  # (m, num_active)
@@ -219,7 +233,9 @@ def _jointly(
     whole[: m * d, : active.size] = along_w.reshape(active.size, -1).T
     whole[m * d : m * (d + K), : active.size] = along_v.reshape(active.size, -1).T
     whole[m * (d + K) : size, : active.size] = gradients.bias_unit * u.T
-    whole[size:, active.size :] = np.hstack([np.eye(count), np.eye(count)])
+    whole[size:, active.size : active.size + 2 * count] = np.hstack([np.eye(count), np.eye(count)])
+    for column, (neuron, row) in enumerate(pressures, active.size + 2 * count):
+        whole[neuron * d : (neuron + 1) * d, column] = -root[neuron] * row
     target = np.concatenate([(root * network.w).ravel(), (root * network.v).ravel(), np.zeros(K + count)])
     pulled = np.where(k_of == samples[:, None], levers[neurons], 0.0)  # <u, v_j> of the pairs of a kink's sample
     signs = np.where(pulled @ multipliers[active] < 0.0, -1.0, 1.0)
@@ -236,7 +252,7 @@ def _jointly(
             break
         moved = np.zeros_like(multipliers)
         moved[active] = found[: active.size]
-        low, high = np.split(found[active.size :], 2)
+        low, high = np.split(found[active.size : active.size + 2 * count], 2)
         slopes = gradients.slopes.copy()
         slopes[neurons, samples] = leak + (1.0 - leak) * low / np.where(low + high > 0.0, low + high, 1.0)
         there = gradients.with_slopes(slopes)
@@ -253,13 +269,15 @@ def _slopes_at_kinks(gradients: PairGradients, multipliers: FloatArray, kinks: B
     """The slopes in [leak, 1] at the kinks of every neuron that leave least of its w."""
     network, X = gradients.network, gradients.X
     pulls = network.v @ gradients.pairs.forces(multipliers, len(X)).T  # <f_k, v_j>
-    slopes = gradients.slopes.copy()
+    slopes, pressed = gradients.slopes.copy(), dict(gradients.pressed)
     for j in np.flatnonzero(kinks.any(axis=1)):
-        on = kinks[j]
+        on, against = kinks[j], pressed.get(int(j), X[:0])
         rest = (slopes[j] * ~on * pulls[j]) @ X - network.w[j]
-        rows, count = pulls[j, on, None] * X[on], int(np.sum(on))
+        rows, count = np.vstack([pulls[j, on, None] * X[on], -against]), int(np.sum(on))
+        lower = np.append(np.full(count, leak), np.zeros(len(against)))
+        upper = np.append(np.ones(count), np.full(len(against), np.inf))
         tolerance = ROUNDING * float(np.linalg.norm(network.w[j]))
-        _, slopes[j, on] = box_minimum_norm(rest, rows, np.full(count, leak), np.ones(count), tolerance)
+        slopes[j, on] = box_minimum_norm(rest, rows, lower, upper, tolerance)[1][:count]
     return slopes
 
 

@@ -20,6 +20,7 @@ from reluflow.certificates.endless_fall import EndlessFall, UndecidedError, endl
 from reluflow.certificates.even_columns import even_columns
 from reluflow.certificates.hidden_forces import unanswered_share
 from reluflow.certificates.output_point import NeuronMove, OutputPoint
+from reluflow.certificates.pair_gradients import Pairs
 from reluflow.certificates.pair_kkt import KINK_ROUNDS, pair_kkt, smallest_margin
 from reluflow.certificates.stationarity import Escape
 from reluflow.data.dataset import Dataset
@@ -59,7 +60,7 @@ def certify_outputs(
         judged = network if moves_bias else network.replace(b=None)  # a fixed bias is nothing beside weights that grow
         if smallest_margin(judged, dataset) > 0.0 and smallest_margin(network, dataset) > 0.0:
             return _direction(judged, dataset, tolerances, is_hasty=is_hasty)
-        if not moves_bias and (ignored := _ignored(judged, dataset)).size:
+        if not moves_bias and (ignored := ignored_class_samples(judged, dataset)).size:
             return _partial_direction(judged, dataset, loss, ignored, tolerances, is_hasty=is_hasty)
     even = even_columns(network, dataset)
     point = OutputPoint.of(even.network, even.dataset, loss, moves_bias=moves_bias, kink_rtol=tolerances.kink_rtol)
@@ -68,10 +69,12 @@ def certify_outputs(
     return replace(found, escape=even.brought_back(found.escape))
 
 
-def _direction(network: Network, dataset: Dataset, tolerances: Tolerances, *, is_hasty: bool) -> Certificate:
+def _direction(
+    network: Network, dataset: Dataset, tolerances: Tolerances, *, is_hasty: bool, walls: Dataset | None = None
+) -> Certificate:
     """Judge the direction of a network of positive margin, whose bias, if any, is trained."""
     rtol, kink_rtol = tolerances.rtol, tolerances.kink_rtol
-    exact = pair_kkt(network, dataset, active_rtol=tolerances.active_rtol, kink_rtol=kink_rtol)
+    exact = pair_kkt(network, dataset, active_rtol=tolerances.active_rtol, kink_rtol=kink_rtol, walls=walls)
     if exact.residual <= rtol:
         words = (
             f"The direction meets the KKT conditions to {exact.residual:.3g}.",
@@ -80,7 +83,7 @@ def _direction(network: Network, dataset: Dataset, tolerances: Tolerances, *, is
         return Certificate(
             Kind.KKT_DIRECTION, exact.residuals(), exact.multipliers, exact.margin, np.nan, np.nan, None, words
         )
-    near = pair_kkt(network, dataset, kink_rtol=kink_rtol, kink_rounds=0 if is_hasty else KINK_ROUNDS)
+    near = pair_kkt(network, dataset, kink_rtol=kink_rtol, kink_rounds=0 if is_hasty else KINK_ROUNDS, walls=walls)
     residuals = {"kkt": near.residual, "epsilon": near.epsilon, "delta": near.delta, "balance": near.balance}
     norm = 1.0 / float(np.sqrt(near.margin))
     words = (
@@ -93,7 +96,7 @@ def _direction(network: Network, dataset: Dataset, tolerances: Tolerances, *, is
     return Certificate(Kind.NOT_STATIONARY, residuals, near.multipliers, near.margin, np.nan, np.nan, None, words)
 
 
-def _ignored(network: Network, dataset: Dataset) -> IndexArray:
+def ignored_class_samples(network: Network, dataset: Dataset) -> IndexArray:
     """Samples on which no neuron is active, where all others are classified; empty where that is not so."""
     products = network.pre_activations(dataset.X)
     lengths = row_norms(network.w)[:, None] * np.linalg.norm(dataset.X, axis=1)
@@ -115,8 +118,8 @@ def _partial_direction(
 ) -> Certificate:
     """The direction of a network that classifies every sample on which a neuron is active."""
     rest = np.setdiff1d(np.arange(dataset.n), ignored)
-    kept = dataset.subset(rest)
-    found = _direction(network, kept, tolerances, is_hasty=is_hasty)
+    kept, walls = dataset.subset(rest), dataset.subset(ignored)
+    found = _direction(network, kept, tolerances, is_hasty=is_hasty, walls=walls)
     multipliers = np.zeros((dataset.n, *found.multipliers.shape[1:]))
     multipliers[rest] = found.multipliers
     left = ignored.size * loss.total(dataset.zero_outputs(), dataset.y) / dataset.n
@@ -125,12 +128,13 @@ def _partial_direction(
         f"No neuron is active on sample{'s' if ignored.size > 1 else ''} {names}: the output there is 0, and the loss "
         f"tends to {left:.9g}, not to 0, while the norm grows without bound."
     )
-    products = network.pre_activations(dataset.X[ignored])
-    lengths = row_norms(network.w)[:, None] * np.linalg.norm(dataset.X[ignored], axis=1)
-    touching = np.argwhere((np.abs(products) <= tolerances.kink_rtol * lengths) & (lengths > 0.0))
+    products = network.pre_activations(walls.X)
+    lengths = row_norms(network.w)[:, None] * np.linalg.norm(walls.X, axis=1)
+    is_pulled = network.v @ Pairs.of(walls).unanswered(walls.n).T >= 0.0  # the others are held back
+    touching = np.argwhere((np.abs(products) <= tolerances.kink_rtol * lengths) & (lengths > 0.0) & is_pulled)
     doubts = tuple(
-        f"Neuron {int(j) + 1} stands on the boundary of sample {int(ignored[k]) + 1}: whether the sample stays ignored "
-        "is not decided."
+        f"Neuron {int(j) + 1} stands on the boundary of sample {int(ignored[k]) + 1}, which would pull it in: whether "
+        "the sample stays ignored is not decided."
         for j, k in touching[:3]
     )
     is_kkt = found.kind is Kind.KKT_DIRECTION

@@ -153,6 +153,11 @@ def _class_limit(trajectory: Trajectory, near: ClassDirection) -> CertifiedLimit
     against = [*certificate.open_points, *near.open_points()]
     is_proof = trajectory.outcome.is_limit and certificate.is_proved and not against
     words = f"Solved for by Newton's method; the last direction of the run is {near.distance:.2g} away."
+    if near.is_followed:
+        words = (
+            f"Followed from the last direction of the run, which is {near.distance:.2g} away, as the flow goes at "
+            "infinite outputs, in steps of two lengths that came to the same end."
+        )
     if not is_proof:
         words += f" Not a proof: {' '.join(against) if against else trajectory.outcome.sentence}"
     words += f" {_LEFT_BEHIND}" if trajectory.problem.moves_output_bias else ""
@@ -164,7 +169,11 @@ def _variant_limit(trajectory: Trajectory, close: float) -> CertifiedLimit:
     problem, rtol = trajectory.problem, _tolerance(trajectory)
     if problem.moves_freely:
         near = nearest_class_direction(trajectory.network, problem) if problem.loss.is_classification else None
-        if near is not None and near.kkt.residual <= IS_KKT and (near.is_only or near.distance <= close):
+        if (
+            near is not None
+            and near.kkt.residual <= IS_KKT
+            and (near.is_only or near.is_followed or near.distance <= close)
+        ):
             return _class_limit(trajectory, near)
         judged = _without_left_behind_bias(trajectory)
         if judged is not None:
@@ -336,10 +345,12 @@ class _LimitSearch:
         return moved < _SHARE_OF_WAY * (distance - self._rule.close)
 
     def _found_between_classes(self, run: AbstractRun) -> Outcome | None:
-        """The same for several outputs or a fixed output bias: close to a KKT direction, and no doubt or patience."""
+        """The same for several outputs or a fixed output bias: close to a KKT direction, or followed to it."""
         rule, problem = self._rule, run.problem
-        margin = float(np.min(problem.loss.margins(run.outputs(), problem.dataset.y)))
-        if not margin >= self.next_margin:
+        outputs = run.outputs()
+        acting = problem.loss.margins(outputs, problem.dataset.y)[is_acted_on(outputs)]
+        margin = float(np.min(acting, initial=np.inf))
+        if not acting.size or margin < self.next_margin:
             return None
         self.next_margin = max(_COSTLY_GROWTH * margin, margin**_FAR_CLASS_GROWTH if margin > RESCALED_MARGIN else 0.0)
         network, is_late = run.network(), margin >= rule.patience * rule.smallest_margin
@@ -349,4 +360,4 @@ class _LimitSearch:
         if near is None or near.kkt.residual > rule.kkt:
             return None
         is_settled = near.distance <= rule.close and is_late
-        return Outcome.DIRECTION_CONVERGED if near.is_only or is_settled else None
+        return Outcome.DIRECTION_CONVERGED if near.is_known or is_settled else None

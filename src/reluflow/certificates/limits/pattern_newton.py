@@ -30,7 +30,7 @@ _ROUNDED = 1e3  # times which it may be where it falls no further
 _HALVINGS = 8
 _SYMMETRY = 1e-6  # singular values below this share of the largest are exchanges between bundles, which change nothing
 _VIOLATED = 1e-10  # relative to the margin 1
-_MOST_UNKNOWNS = 3_000  # beyond that a step takes seconds
+MOST_UNKNOWNS = 3_000  # beyond that a step takes seconds
 _FEW_UNKNOWNS = 300  # up to which other pairs are tried where those that seem to carry the direction have no solution
 _DAMPED_WORK = 1e9  # of the damped method: steps times unknowns^3, which takes seconds
 _MOST_DAMPED_STEPS = 400
@@ -96,7 +96,7 @@ def solve_in_patterns(
         Distance of unit directions beyond which the search has lost its way and gives up.
     """
     X, pairs = dataset.X, Pairs.of(dataset)
-    if bundles.w.size + bundles.v.size + active.size > _MOST_UNKNOWNS:
+    if bundles.w.size + bundles.v.size + active.size > MOST_UNKNOWNS:
         return None
     smallest = float(np.min(bundles.margins(X, pairs)))
     if not smallest > 0.0:
