@@ -35,7 +35,7 @@ class Outcome(Enum):
     STATIONARY = ("stationary", "The gradient vanished to the tolerance and no neuron was still growing.")
     DIRECTION_CONVERGED = (
         "direction-converged",
-        "The norm grows without bound; the direction has stopped turning, or its limit is known.",
+        "The norm grows without bound; the direction has stopped turning, or its limit was solved for.",
     )
     LEVELLED_OFF = (
         "levelled-off",
