@@ -61,7 +61,7 @@ class FlowState:
     """
 
     def __init__(self, problem: TrainingProblem, recorder: EventRecorder, ridge: Ridge) -> None:
-        self._problem, self._is_plain = problem, problem.is_plain
+        self._problem, self._is_plain, self._num_samples = problem, problem.is_plain, problem.dataset.n
         self.neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
         self.output_error = GIVEN_OUTPUTS
         self.log_rate = 0.0
@@ -95,6 +95,11 @@ class FlowState:
         yield self.neurons
         self._rebuild()
 
+    def take_columns_in(self) -> None:
+        """Take columns that have grown or shrunk into their neurons, which keep their groups."""
+        self.sync()
+        self._rebuild()
+
     def _rebuild(self) -> None:
         self.columns, self.layout = self.neurons.rebuild()
         if self.space.dense.shape[1:] != self.columns.shape:
@@ -108,7 +113,7 @@ class FlowState:
     def new_reading(self) -> StateReading:
         """Room for what is read off the columns next; whoever asks for the outputs may keep them."""
         if self._spare is None:
-            self._spare = StateReading(np.empty(self._problem.dataset.n), np.empty(self._shape_of_pulls), np.empty(3))
+            self._spare = StateReading(np.empty(self._num_samples), np.empty(self._shape_of_pulls), np.empty(3))
         return self._spare
 
     def settle(self) -> bool:
@@ -177,8 +182,8 @@ class FlowState:
 
     def wall_pulls(self, columns: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Pull of every wall on its two sides, relative to R, here or at other columns."""
-        plus, minus = wall_pulls_of(self.columns if columns is None else columns, self.layout)
-        return np.asarray(plus), np.asarray(minus)
+        plus, minus = direct(wall_pulls_of)(self.columns if columns is None else columns, self.layout)
+        return plus, minus
 
     def pull_errors(self) -> FloatArray:
         """By how much the pulls of the walls may be off, shape (num_walls,)."""
