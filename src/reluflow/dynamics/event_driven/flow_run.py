@@ -38,7 +38,7 @@ from reluflow.dynamics.event_driven.tuning import (
 from reluflow.dynamics.gradient import Gradient
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import sizes_beyond_doubles
-from reluflow.dynamics.shared.fading_clock import LARGEST_LOG, ORDINARY
+from reluflow.dynamics.shared.fading_clock import LARGEST_LOG, ORDINARY, log_of_sum
 from reluflow.dynamics.shared.frozen_start import FrozenStart
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
@@ -240,8 +240,7 @@ class FlowRun(AbstractRun):
     def _record(self, rows: IntArray, thetas: FloatArray) -> None:
         """Write down the events of light crossers within the step about to be passed, see `reach_event`."""
         crossers, walls, codes = rows.T
-        with np.errstate(over="ignore"):
-            times = self.time + values_at(self._state.space.clock, thetas) * np.exp(-self._state.log_rate)
+        times = self.time + values_at(self._state.space.clock, thetas) * _time_unit(self._state.log_rate)
         self.recorder.extend(crossers, self._sample_of_wall[walls], times, codes)
 
     def _restore(self, end: FloatArray, elapsed: float) -> None:
@@ -258,7 +257,7 @@ class FlowRun(AbstractRun):
     def _decay_in(self, elapsed: float) -> float:
         """Weight decay times the time of a step from here, `elapsed` in units of the present rate."""
         decay = self.problem.weight_decay
-        return decay * elapsed * float(np.exp(-self._state.log_rate)) if decay else 0.0
+        return decay * elapsed * _time_unit(self._state.log_rate) if decay else 0.0
 
     def _pass_time(self, elapsed: float, length: float) -> float:
         """Move the clocks by a step from here: `elapsed` in units of the present rate, `length` in rescaled time.
@@ -269,9 +268,9 @@ class FlowRun(AbstractRun):
         log_rate = self._state.log_rate
         if elapsed > 0.0:
             log_elapsed = float(np.log(elapsed)) - log_rate
-            self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
+            self.log_time = log_of_sum(self.log_time, log_elapsed)
             if max(log_elapsed, -log_rate) < ORDINARY:
-                self.time += elapsed * float(np.exp(-log_rate))
+                self.time += elapsed * _time_unit(log_rate)
             else:
                 self.time += float(np.exp(log_elapsed)) if log_elapsed < LARGEST_LOG else np.inf
         self._rescaled_time += length
@@ -314,3 +313,10 @@ class FlowRun(AbstractRun):
         self.force_evaluations += 1
         if self._state.boundary.met_ridge and self._ridge == "stop":
             self.outcome = Outcome.RIDGE
+
+
+def _time_unit(log_rate: float) -> float:
+    """1/R, infinite beyond what doubles hold; 1 where forces do not fade."""
+    if log_rate == 0.0:
+        return 1.0
+    return float(np.exp(-log_rate)) if -log_rate <= LARGEST_LOG + 1.0 else np.inf

@@ -222,7 +222,7 @@ class GroupedNeurons:
 
     def sync(self, columns: FloatArray, layout: Layout) -> None:
         """Write the columns back into the neurons and the frames."""
-        write_back(columns, layout.starts, self.column_table.neurons, self.frame_of_group, self.frames, self.shapes)
+        direct(write_back)(columns, layout.starts, self.column_table.neurons, self.frame_of_group, self.frames, self.shapes)
 
     def renormalise(self, neurons: IntArray) -> None:
         """Move the norm of neurons whose shapes are themselves into `log_norm`."""
@@ -302,7 +302,7 @@ class GroupedNeurons:
             self.renormalise(off_unit_norm(members, self.frame_of_group))
             _, gathered = gather(members, self.invariant, counts, self.frame_of_group, self.frames)
         self.column_table = gathered.table
-        write_missing_moments(members, self.frame_of_group, self.moments, self._has_moment)
+        direct(write_missing_moments)(members, self.frame_of_group, self.moments, self._has_moment)
         if not self._of_groups:
             eta = np.ascontiguousarray(self.walls.slopes(self.sides, self.leak))  # one layout, one compilation
             self._of_groups = {"eta": eta, "sides": self.sides.copy()}
@@ -322,7 +322,7 @@ class GroupedNeurons:
 
     def _choose_frames(self, counts: IntArray) -> None:
         """Give a frame to groups with many neurons, and in a wide network to every group."""
-        are_any, changes = frame_changes(
+        are_any, changes = direct(frame_changes)(
             counts, self.frame_of_group, self.frames, self._may_have_frames, self.is_wide, FRAME_FROM
         )
         if not are_any:
