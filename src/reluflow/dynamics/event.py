@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
-
 from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray, IntArray, SignArray

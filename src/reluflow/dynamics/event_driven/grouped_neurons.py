@@ -222,7 +222,9 @@ class GroupedNeurons:
 
     def sync(self, columns: FloatArray, layout: Layout) -> None:
         """Write the columns back into the neurons and the frames."""
-        direct(write_back)(columns, layout.starts, self.column_table.neurons, self.frame_of_group, self.frames, self.shapes)
+        direct(write_back)(
+            columns, layout.starts, self.column_table.neurons, self.frame_of_group, self.frames, self.shapes
+        )
 
     def renormalise(self, neurons: IntArray) -> None:
         """Move the norm of neurons whose shapes are themselves into `log_norm`."""
