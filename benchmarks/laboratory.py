@@ -81,7 +81,7 @@ _WATCH = """() => { window.seen = new Promise((resolve) => {
       const { early, answered } = reluflow.marks(), mark = Math.max(early ?? 0, answered ?? 0);
       if (mark <= began || mark === seen.at(-1)?.mark) continue;
       await frame(); // it is drawn by then
-      seen.push({ mark, after: performance.now() - began, ...reluflow.summary() }); // not all its arrays: that takes a second
+      seen.push({ mark, after: performance.now() - began, ...reluflow.summary() });
     }
     resolve(seen);
   }, { once: true });

@@ -37,7 +37,7 @@ from reluflow.dynamics.event_driven.tuning import (
 )
 from reluflow.dynamics.gradient import Gradient
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import sizes_beyond_doubles
+from reluflow.dynamics.reading import fit_doubles, sizes_beyond_doubles
 from reluflow.dynamics.shared.fading_clock import LARGEST_LOG, ORDINARY, log_of_sum
 from reluflow.dynamics.shared.frozen_start import FrozenStart
 from reluflow.dynamics.solver import AbstractRun
@@ -92,8 +92,11 @@ class FlowRun(AbstractRun):
 
     def log_sizes(self) -> FloatArray | None:
         """ln |(w_j, a_j)| now, where some neurons are too light for `network` to hold their sizes; else None."""
+        neurons = self._state.neurons
+        if fit_doubles(neurons.log_norm):
+            return None
         self._state.sync()
-        return sizes_beyond_doubles(self._state.neurons.on_quadric(), self._state.neurons.log_norm)
+        return sizes_beyond_doubles(neurons.on_quadric(), neurons.log_norm)
 
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient now."""
