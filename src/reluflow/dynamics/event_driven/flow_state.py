@@ -234,10 +234,10 @@ class FlowState:
 
     def stationary_limit(self) -> Limit:
         """Where the flow tends to, by Newton's method in the final pattern; the state here where that fails."""
-        here = self.last_state()
         if not self._is_plain:
-            return replace(here, reason=f"Not polished: with {self._problem.variant} the last state is given as it is.")
-        kept = self.columns
+            reason = f"Not polished: with {self._problem.variant} the last state is given as it is."
+            return replace(self.last_state(), reason=reason)
+        kept, gradient_here = self.columns, self.gradient().norm
         self.columns, num_iterations = polish(kept, self.layout, self._problem.loss)
         gradient, network = self.gradient().norm, self.network()
         sides = self.neurons.sides[self.neurons.group]
@@ -245,9 +245,10 @@ class FlowState:
         self.columns = kept
         self.sync()
         if has_crossed:
-            return replace(here, reason="Not polished: the rest of the way meets another boundary.")
-        if gradient > here.gradient_norm:
-            return replace(here, reason="Not polished: Newton's method did not reduce the gradient.")
+            return replace(self.last_state(), reason="Not polished: the rest of the way meets another boundary.")
+        if gradient > gradient_here:
+            return replace(self.last_state(), reason="Not polished: Newton's method did not reduce the gradient.")
         if num_iterations == 0:
-            return replace(here, reason="Not polished: no Newton step in the final pattern brings the gradient down.")
+            reason = "Not polished: no Newton step in the final pattern brings the gradient down."
+            return replace(self.last_state(), reason=reason)
         return Limit(network, gradient, True, num_iterations, "Polished by Newton's method in the final pattern.")
