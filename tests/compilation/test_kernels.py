@@ -74,7 +74,7 @@ def test_what_is_called_directly_is_called_with_the_types_it_declares(monkeypatc
     for module in (flow_run, flow_state, grouped_neurons, slides):
         monkeypatch.setattr(module, "direct", checked)
     for name, width, settings in (
-        ("three-points", 200, {}),  # where neurons slide
+        ("three-points", 12, {"scale": "1"}),  # with neurons that slide
         ("min-toy", 6, {"until": "30"}),
         ("three-points", 12, {"weight_decay": 1e-2, "until": "10"}),
         ("three-points", 12, {"frozen_output": True, "until": "10"}),
