@@ -43,11 +43,7 @@ class GroupedNeurons:
     Neuron j is exp(`log_norm[j]`) times `shapes[j]` @ frame of its group, or exp(`log_norm[j]`) times `shapes[j]` in
     a group whose columns are its neurons. A frame has as rows the images of the unit vectors under the group's
     propagator since the frame was last reset.
-
-    Attributes
-    ----------
-    members, neighbours
-        The neurons, and the groups beside each group, as the kernels take them: these very arrays since `rebuild`.
+    `members` and `neighbours` are these very arrays as the kernels take them, since the last `rebuild`.
     """
 
     def __init__(self, problem: TrainingProblem, walls: Walls) -> None:
