@@ -226,7 +226,7 @@ def carry_neuron(
             search, survey, far, piece, w, sign, side, slide, pulls, num_outputs
         )  # fmt: skip
         theta, wall = first_wall(
-            search, survey, num_chosen, piece, w, ahead, series, side, pulls, workspaces.normal_parts,
+            search, survey, num_chosen, piece, w, ahead, series, side, pulls,
             workspaces.powers, workspaces.work,
         )  # fmt: skip
         theta, wall, to_side, what = first_event(

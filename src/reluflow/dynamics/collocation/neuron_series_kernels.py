@@ -38,6 +38,7 @@ class Series(NamedTuple):
     products: FloatMatrix  # (T, q) inner products of the terms of w with the rows of the pull, for one output
     terms_w: FloatMatrix  # (T, d) for several
     bounds: FloatMatrix  # (2, T + 8) of the norms of the terms of (w, v); for several outputs of those of w and of v
+    along: FloatVector  # (q + 1,) what the rows of the pull, and w, have along the normal of a wall, for one output
 
 
 @borrowing_kernel(fastmath=FAST)
@@ -286,8 +287,8 @@ def make_series(num_outputs: int, q: int, d: int) -> Series:
     most, none = MOST_TERMS + 1, np.empty((0, 0))
     terms_v, lengths, bounds = np.empty((most, num_outputs)), np.empty(most), np.empty((2, most + 7))
     if num_outputs > 1:
-        return Series(none, terms_v, lengths, none, np.empty((most, d)), bounds)
-    return Series(np.empty((most, q + 1)), terms_v, lengths, np.empty((most, q)), none, bounds)
+        return Series(none, terms_v, lengths, none, np.empty((most, d)), bounds, np.empty(q + 1))
+    return Series(np.empty((most, q + 1)), terms_v, lengths, np.empty((most, q)), none, bounds, np.empty(q + 1))
 
 
 @borrowing_kernel()

@@ -29,14 +29,13 @@ def choose_by_way(
 @borrowing_kernel()
 def first_crossing(
     w: FloatVector, here: FloatMatrix, series: Series, degree: int, size: float, side: SignVector, normals: FloatMatrix,
-    chosen: IntVector, num: int, heights: FloatVector, along: FloatVector, powers: FloatVector, work: FloatVector,
+    chosen: IntVector, num: int, heights: FloatVector, powers: FloatVector, work: FloatVector,
 ) -> tuple[float, int]:  # fmt: skip
     """The first wall among the chosen ones that the piece reaches, and where; `NO_ROOT` where none.
 
-    Their `heights` at its start are written; `along` (q + 1,) are the parts of the rows of the pull, and of w, along
-    a wall.
+    Their `heights` at its start are written.
     """
-    weights, lengths, terms_w = series.weights, series.lengths, series.terms_w
+    weights, lengths, terms_w, along = series.weights, series.lengths, series.terms_w, series.along
     is_single = terms_w.shape[0] == 0
     q = here.shape[0] if is_single else 0 * here.shape[0]
     reach_two = 0.0

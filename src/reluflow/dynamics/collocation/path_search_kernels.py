@@ -138,12 +138,12 @@ def choose_walls(
 @njit(inline="always")
 def first_wall(
     search: Search, survey: Survey, num_chosen: int, piece: Piece, w: FloatVector, ahead: PullAhead, series: Series,
-    side: SignVector, pulls: Pulls, normal_parts: FloatVector, powers: FloatVector, work: FloatVector,
+    side: SignVector, pulls: Pulls, powers: FloatVector, work: FloatVector,
 ) -> tuple[float, int]:  # fmt: skip
     """The first wall that a piece meets, and where; the heights that were computed are noted."""
     theta, wall = first_crossing(
         w, ahead.here, series, piece.degree, piece.size, side, pulls.normals, search.chosen, num_chosen, search.found,
-        normal_parts, powers, work,
+        powers, work,
     )  # fmt: skip
     search.num_looks[0] += num_chosen
     if survey.is_made[0]:

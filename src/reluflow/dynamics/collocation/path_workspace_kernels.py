@@ -44,7 +44,6 @@ class Workspaces(NamedTuple):
     shares: FloatVector  # (q + 1,)
     powers: FloatVector  # (T + q,) of a polynomial, and
     work: FloatVector  # (T + q,) what finding its first root takes
-    normal_parts: FloatVector  # (q + 1,) of the rows of the pull, and of w, along the normal of a wall
     margin: FloatVector  # (q,) of a multiplier, in one output
     along: FloatVector  # (most,)
     before: FloatVector  # (d,) the pull before an event, along v,
@@ -69,7 +68,7 @@ def make_workspaces(num_outputs: int, num_rows: int, d: int, num_walls: int, mos
     longest = MOST_TERMS + q + 1
     return Workspaces(
         neuron, ahead, make_series(num_outputs, q, d), slide, make_search(num_walls), make_survey(num_walls, q, d),
-        np.empty(q), np.empty(q), np.empty(q + 1), np.empty(longest), np.empty(longest), np.empty(q + 1), np.empty(q),
+        np.empty(q), np.empty(q), np.empty(q + 1), np.empty(longest), np.empty(longest), np.empty(q),
         np.zeros(most), np.empty(d), np.empty(d), np.empty(most, dtype=np.int64),
     )  # fmt: skip
 
