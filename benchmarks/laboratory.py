@@ -1,4 +1,4 @@
-"""The laboratory in a real browser: geometry behind the pointer, the exact flow behind a drag, frames a second.
+"""The laboratory in a real browser: geometry behind the pointer, the exact flows behind drags, frames a second.
 
 A drag is made of moves of the mouse as the browser gets them from the system, a random 8 to 25 ms apart, and the
 browser itself tells when the frame that shows each of them was on the screen (its trace, `EventLatency`). Times on the
@@ -23,6 +23,25 @@ from lab.conftest import ARGUMENTS
 from lab.running import start_laboratory, stop
 
 MOVES = 200
+RELEASES, FEW_MOVES = 3, 20  # of every run below, the fastest counts; and moves before each
+
+
+def on_the_circle(n: int) -> dict:
+    """A classifier of n points in the plane with 200 neurons."""
+    rng = np.random.default_rng(0)
+    angles = np.sort(rng.uniform(0, 2 * np.pi, n))
+    X = np.column_stack([np.cos(angles), np.sin(angles)]).round(3).tolist()
+    y = np.sign(np.cos(angles - 0.4)).tolist()
+    return {"name": "points", "X": X, "y": y, "loss": "logistic", "width": 200, "scale": "1e-3"}
+
+
+RUNS = {
+    "min-toy": {"name": "min-toy", "loss": "exponential", "width": 60, "scale": "1e-4"},
+    "n = 10, m = 200": on_the_circle(10),
+    "n = 60, m = 200": on_the_circle(60),
+    "three points, m = 2,000": {"name": "three-points", "width": 2000},
+    "three points, infinite width": {"name": "three-points", "width": "inf"},
+}
 
 
 async def main() -> None:
@@ -43,6 +62,7 @@ async def main() -> None:
                 measured = {
                     **await dragging(page, laboratory.process.pid),
                     **await scrubbing(page),
+                    "releases": {name: await released(page, laboratory.process.pid, run) for name, run in RUNS.items()},
                     "load": os.getloadavg()[0],
                 }
                 print(json.dumps(measured, indent=2))
@@ -61,8 +81,7 @@ _WATCH = """() => { window.seen = new Promise((resolve) => {
       const { early, answered } = reluflow.marks(), mark = Math.max(early ?? 0, answered ?? 0);
       if (mark <= began || mark === seen.at(-1)?.mark) continue;
       await frame(); // it is drawn by then
-      const { time, loss, outcome } = reluflow.run();
-      seen.push({ mark, after: performance.now() - began, time, loss, outcome });
+      seen.push({ mark, after: performance.now() - began, ...reluflow.summary() });
     }
     resolve(seen);
   }, { once: true });
@@ -71,31 +90,16 @@ _WATCH = """() => { window.seen = new Promise((resolve) => {
 
 async def dragging(page, server: int) -> dict:
     """n = 10, m = 200: from each move of the pointer to the frame that shows it, and from the last one to the flow."""
-    rng = np.random.default_rng(0)
-    angles = np.sort(rng.uniform(0, 2 * np.pi, 10))
-    X = np.column_stack([np.cos(angles), np.sin(angles)]).round(3).tolist()
-    y = np.sign(np.cos(angles - 0.4)).tolist()
-    state = {"version": 1, "run": {"name": "ten", "X": X, "y": y, "loss": "logistic", "width": 200, "scale": "1e-3"}}
-    await page.evaluate("(state) => reluflow.set(state)", state)
+    await page.evaluate("(state) => reluflow.set(state)", {"version": 1, "run": on_the_circle(10)})
     await page.evaluate(_WATCH)
     session = await page.context.new_cdp_session(page)
     await session.send("Performance.enable", {"timeDomain": "threadTicks"})  # processor time of the page's own thread
-    box, (x, y) = await page.locator(".plane").bounding_box(), await page.evaluate("reluflow.plane().samples[0]")
-
-    async def mouse(kind: str, k: int) -> None:
-        place = {"x": box["x"] + x - 0.25 * k, "y": box["y"] + y + 0.35 * k}
-        pressed = {"button": "left", "buttons": int(kind != "mouseReleased"), "clickCount": int(kind != "mouseMoved")}
-        await session.send("Input.dispatchMouseEvent", {"type": kind, **place, **pressed})
-
+    mouse = await at_first_sample(page, session)
     await mouse("mousePressed", 0)
     before = await page_seconds(session)
     answers = await page.evaluate("reluflow.answers()")
     trace = await start_trace(session)
-    sent = []
-    for k in range(1, MOVES + 1):
-        sent.append(asyncio.ensure_future(mouse("mouseMoved", k)))  # a mouse does not wait for the screen
-        await asyncio.sleep(rng.uniform(0.008, 0.025))
-    await asyncio.gather(*sent)
+    await move(mouse, MOVES)
     waits = await trace()
     drawing = await page_seconds(session) - before
     answers = await page.evaluate("reluflow.answers()") - answers
@@ -119,6 +123,52 @@ async def dragging(page, server: int) -> dict:
         "whole_flow_after_drag_ms": round(last["after"]),
         "server_processor_ms": round(1000 * computing),
     }
+
+
+async def at_first_sample(page, session):
+    """What sends an event of the mouse, k moves away from where the first sample is now."""
+    box, (x, y) = await page.locator(".plane").bounding_box(), await page.evaluate("reluflow.plane().samples[0]")
+
+    async def mouse(kind: str, k: int) -> None:
+        place = {"x": box["x"] + x - 0.25 * k, "y": box["y"] + y + 0.35 * k}
+        pressed = {"button": "left", "buttons": int(kind != "mouseReleased"), "clickCount": int(kind != "mouseMoved")}
+        await session.send("Input.dispatchMouseEvent", {"type": kind, **place, **pressed})
+
+    return mouse
+
+
+async def move(mouse, moves: int) -> None:
+    """Move the mouse; it does not wait for the screen."""
+    rng, sent = np.random.default_rng(0), []
+    for k in range(1, moves + 1):
+        sent.append(asyncio.ensure_future(mouse("mouseMoved", k)))
+        await asyncio.sleep(rng.uniform(0.008, 0.025))
+    await asyncio.gather(*sent)
+
+
+async def released(page, server: int, run: dict) -> dict:
+    """A run after its first sample was dragged and let go: until a part of it was seen, and all of it; the fastest."""
+    session = await page.context.new_cdp_session(page)
+    await session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    firsts, wholes, computed, drawn = [], [], [], []
+    for _ in range(RELEASES):
+        await page.evaluate("(state) => reluflow.set(state)", {"version": 1, "run": run})
+        await page.evaluate("reluflow.settled()")
+        await page.evaluate(_WATCH)
+        mouse = await at_first_sample(page, session)
+        await mouse("mousePressed", 0)
+        await move(mouse, FEW_MOVES)
+        before = server_seconds(server), await page_seconds(session)
+        await mouse("mouseReleased", FEW_MOVES)
+        seen = await page.evaluate("window.seen")
+        computed.append(server_seconds(server) - before[0])
+        drawn.append(await page_seconds(session) - before[1])
+        firsts.append(seen[0]["after"])
+        wholes.append(seen[-1]["after"])
+    end = {key: seen[-1][key] for key in ("loss", "outcome")}
+    fastest = {"first": min(firsts), "whole": min(wholes)}
+    processor = {"server_processor": 1000 * min(computed), "page_processor": 1000 * min(drawn)}
+    return {f"{name}_ms": round(value) for name, value in (fastest | processor).items()} | end
 
 
 async def start_trace(session):
@@ -156,12 +206,11 @@ async def page_seconds(session) -> float:
 
 
 def server_seconds(server: int) -> float:
-    """Processor time the server and its processes have had."""
-    total = 0.0
-    for process in [server, *map(int, Path(f"/proc/{server}/task/{server}/children").read_text().split())]:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return total
+    """Processor time the server has had, and the processes that it and those have started."""
+    fields = Path(f"/proc/{server}/stat").read_text().rpartition(")")[2].split()
+    children = [pid for path in Path(f"/proc/{server}/task").glob("*/children") for pid in path.read_text().split()]
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(server_seconds(int(pid)) for pid in children)
 
 
 async def scrubbing(page) -> dict:

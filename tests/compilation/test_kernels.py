@@ -20,7 +20,7 @@ from reluflow.compilation.kernel import KERNELS, direct
 from reluflow.compilation.parallel import load_compiled
 from reluflow.compilation.signature import signature_of
 from reluflow.dynamics.collocation import neuron_path_kernels
-from reluflow.dynamics.event_driven import flow_run, flow_state, grouped_neurons
+from reluflow.dynamics.event_driven import flow_run, flow_state, grouped_neurons, slides
 from reluflow.dynamics.event_driven.step_kernels import attempt_step, take_step
 from reluflow.warm_up import Work, warm_up
 
@@ -71,17 +71,19 @@ def test_what_is_called_directly_is_called_with_the_types_it_declares(monkeypatc
 
         return call
 
-    for module in (flow_run, flow_state, grouped_neurons):
+    for module in (flow_run, flow_state, grouped_neurons, slides):
         monkeypatch.setattr(module, "direct", checked)
     for name, width, settings in (
-        ("three-points", 60, {}),
+        ("three-points", 12, {"scale": "1"}),  # with neurons that slide
         ("min-toy", 6, {"until": "30"}),
         ("three-points", 12, {"weight_decay": 1e-2, "until": "10"}),
         ("three-points", 12, {"frozen_output": True, "until": "10"}),
     ):
         problem = Experiment(name, width=width, **settings).problem()
         train(problem, EventDrivenFlow(), until=30.0)
-    assert {kernel.py_func.__name__ for kernel in called} == {"next_step", "reach_event", "read_columns", "gather"}
+    of_steps = {"next_step", "reach_event", "read_columns", "wall_pulls_of", "slide_margins_at"}
+    of_groups = {"gather", "write_back", "frame_changes", "write_missing_moments"}
+    assert {kernel.py_func.__name__ for kernel in called} == of_steps | of_groups
 
 
 def test_an_annotation_without_dimensions_leaves_the_types_open():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.geometry.boundary.events import KINDS as KINDS
@@ -83,11 +84,11 @@ class EventRecorder:
     """Collects events while a run goes on, in blocks."""
 
     def __init__(self) -> None:
-        self._blocks: list[tuple[IntArray, IntArray, FloatArray, SignArray]] = []
+        self._blocks: list[tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]] = []
 
     def add(self, neuron: int, sample: int, time: float, kind: EventKind) -> None:
         """Append one event."""
-        self.extend(np.array([neuron]), np.array([sample]), np.array([time]), np.array([KINDS.index(kind)]))
+        self._blocks.append(([neuron], [sample], [time], [KINDS.index(kind)]))
 
     def extend(
         self,
@@ -97,7 +98,7 @@ class EventRecorder:
         codes: IntArray | SignArray,
     ) -> None:
         """Append a block of events; `codes` index `KINDS`."""
-        self._blocks.append((neurons, samples, times, codes.astype(np.int8)))
+        self._blocks.append((neurons, samples, times, codes))
 
     @property
     def num_blocks(self) -> int:
@@ -111,4 +112,4 @@ class EventRecorder:
             return EventLog(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float64), np.zeros(0, np.int8))
         neurons, samples, times, codes = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         order = np.argsort(times, kind="stable")
-        return EventLog(neurons[order], samples[order], times[order], codes[order])
+        return EventLog(neurons[order], samples[order], times[order], codes[order].astype(np.int8))

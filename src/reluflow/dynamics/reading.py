@@ -159,11 +159,16 @@ def _squared_norms(network: Network) -> FloatArray:
     return np.asarray(network.squared_output_weights() + np.einsum("jd,jd->j", network.w, network.w))
 
 
-def sizes_beyond_doubles(z: FloatArray, log_norm: FloatArray) -> FloatArray | None:
-    """The logarithms of the sizes of neurons exp(log_norm) z where `network_of` cannot hold them all, else None."""
+def fit_doubles(log_norm: FloatArray) -> bool:
+    """Whether `network_of` can hold neurons of these sizes."""
     top = float(np.max(log_norm))
     lightest = float(np.min(log_norm)) - (0.0 if abs(top) < LARGEST_LOG else top)
-    if lightest >= LIGHTEST:
+    return lightest >= LIGHTEST
+
+
+def sizes_beyond_doubles(z: FloatArray, log_norm: FloatArray) -> FloatArray | None:
+    """The logarithms of the sizes of neurons exp(log_norm) z where `network_of` cannot hold them all, else None."""
+    if fit_doubles(log_norm):
         return None
     lengths = lengths_of(z)
     return np.asarray(log_norm + np.log(np.where(lengths > 0.0, lengths, 1.0)))

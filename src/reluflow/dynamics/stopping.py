@@ -86,7 +86,9 @@ class Stationary(AbstractStoppingRule):
         grows for ever on the others would look stationary.
         """
         loss, labels = run.problem.loss, run.problem.dataset.y
-        is_acting = _pulls_on_a_weight(run) if loss.fades else np.ones(len(labels), dtype=bool)
+        if not loss.fades:
+            return log_rate
+        is_acting = _pulls_on_a_weight(run)
         if is_acting.all() or not is_acting.any():
             return log_rate
         log_forces = loss.log_force(run.outputs()[is_acting], labels[is_acting])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -138,7 +139,8 @@ class FrameKeeper:
         """Keep the state of a run; its start is there from the beginning."""
         if run.steps == 0 and run.time == 0.0:
             return
-        network, log_excess = run.network(), log_excess_of(run.network(), run.log_sizes())
+        network = run.network()
+        log_excess = log_excess_of(network, run.log_sizes())
         self._append(frame_of(network, run.time, run.log_time, run.loss(), log_excess))
         change = self._frames[-1].change
         if change > LARGE_CHANGE and np.isfinite(run.time):
@@ -247,25 +249,25 @@ def _even(frames: list[Frame], most: int) -> list[Frame]:
     """At most `most` of the frames, evenly in the change; a frame that is dropped leaves its change to the next."""
     if len(frames) <= most:
         return frames
-    sums = np.cumsum([frame.change for frame in frames])
-    low, high = 0.0, float(sums[-1] - sums[0]) + 1.0  # of the least change from one frame to the next
+    sums = np.cumsum([frame.change for frame in frames]).tolist()
+    low, high = 0.0, sums[-1] - sums[0] + 1.0  # of the least change from one frame to the next
     picked = _picked(sums, high)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         found = _picked(sums, middle)
         low, high, picked = (middle, high, picked) if len(found) > most else (low, middle, found)
     before = [0, *picked[:-1]]
-    return [replace(frames[k], change=float(sums[k] - sums[j])) for j, k in zip(before, picked, strict=True)]
+    return [replace(frames[k], change=sums[k] - sums[j]) for j, k in zip(before, picked, strict=True)]
 
 
-def _picked(sums: FloatArray, least: float) -> list[int]:
+def _picked(sums: list[float], least: float) -> list[int]:
     """The first, the last, and each in between that is `least` beyond the one before it."""
     picked = [0]
     while True:
-        following = int(np.searchsorted(sums, sums[picked[-1]] + least))
-        if max(following, picked[-1] + 1) >= len(sums) - 1:
+        following = bisect_left(sums, sums[picked[-1]] + least, picked[-1] + 1)
+        if following >= len(sums) - 1:
             return [*picked, len(sums) - 1]
-        picked.append(max(following, picked[-1] + 1))
+        picked.append(following)
 
 
 _HALVINGS = 24

@@ -187,6 +187,7 @@ def serve(
         log_level="critical",
         access_log=False,
         ws_max_size=LARGEST_MESSAGE,
+        ws_per_message_deflate=False,  # 0.3 s for a run of 2,000 neurons, to send a fifth less over the loopback
         ws_ping_interval=20.0,
         ws_ping_timeout=60.0,
         timeout_graceful_shutdown=1,

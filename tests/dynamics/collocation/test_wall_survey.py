@@ -20,6 +20,7 @@ from reluflow.dynamics.collocation.wall_survey_kernels import (
     choose_by_survey,
     compare_pulls,
     follow,
+    make_survey,
     note_heights,
     outlook,
     survey_walls,
@@ -38,7 +39,8 @@ def a_walk(rng, *, is_drift_seen=True, d=30, num_pieces=60):
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     w, pull = rng.standard_normal(d), rng.standard_normal((Q, d)) / np.arange(1, Q + 1)[:, None] ** 2
     side = np.sign(normals @ w).astype(np.int8)
-    survey = survey_walls(w, float(np.linalg.norm(w)), pull, normals)
+    survey = make_survey(NUM_WALLS, Q, d)
+    survey_walls(survey, w, float(np.linalg.norm(w)), pull, normals)
     met = missed = looked = 0
     taus = np.linspace(0.0, 1.0, num_pieces + 1)
     chosen, everything = np.empty(NUM_WALLS, np.int64), np.arange(NUM_WALLS)
@@ -87,7 +89,8 @@ def test_the_changes_of_the_pull_must_be_counted():
 
 def test_walls_that_are_held_are_kept_in_sight_but_not_looked_at():
     normals, pull = np.eye(3), np.zeros((Q, 3))
-    survey = survey_walls(np.array([0.0, 1.0, 1.0]), 2.0, pull, normals)
+    survey = make_survey(3, Q, 3)
+    survey_walls(survey, np.array([0.0, 1.0, 1.0]), 2.0, pull, normals)
     side, ahead, chosen = np.array([0, 1, 1], np.int8), Outlook(0.0, 1.0, 1.0, 0.0), np.empty(3, np.int64)
     assert choose_by_survey(survey, ahead, 1.0, side, True, np.arange(3), 3, chosen) == 1
     assert chosen[0] == 0

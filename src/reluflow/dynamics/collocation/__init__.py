@@ -12,8 +12,9 @@ To be read in this order; each file knows those above it only. Kernels are machi
   slides on; the neurons each on its own.
 - `arrival_kernels`, `neuron_series_kernels`: what happens where a neuron comes to a wall; its power series between two
   events.
-- `next_event_kernels`, `wall_survey_kernels`, `path_search_kernels`, `neuron_path_kernels`: walls that a piece of its
-  path meets or leaves; the walls that it may meet at all; the first event of a piece; its path through a step.
+- `next_event_kernels`, `wall_survey_kernels`, `path_search_kernels`: walls that a piece of its path meets or leaves;
+  the walls that it may meet at all; the first event of a piece.
+- `path_workspace_kernels`, `neuron_path_kernels`: memory for the paths of many neurons; the path of one through a step.
 - `largest_modes`, `outputs_kernel`: the strongest modes of a large symmetric matrix; how the forces of several outputs
   move these.
 - `output_kernels`, `device_products`, `sample_forces`: outputs from pre-activations; large products on an accelerator;

@@ -55,12 +55,15 @@ class ForcePredictor:
             return foreseen
         if self._values is None:
             return None
-        return self._continued(self._best, time, length)
+        fit = self._fits[self._best]
+        return np.asarray(self._table(time, length)[:, : len(fit)] @ (fit @ self._values))
 
     def learn(self, forces: FloatArray, at_nodes: FloatArray, time: float, length: float, *, is_cut: bool) -> None:
         """Take a step that was made: forces at its start and at its nodes."""
         if self._values is not None:
-            misses = [np.max(np.abs(self._continued(fit, time, length) - at_nodes)) for fit in range(len(self._fits))]
+            table = self._table(time, length)
+            continued = [table[:, : len(fit)] @ (fit @ self._values) for fit in self._fits]
+            misses = [np.maximum.reduce(np.abs(forces - at_nodes), axis=None) for forces in continued]
             self._best = int(np.argmin(misses))
             foreseen = self._as_foreseen(time, length)
             if foreseen is not None and np.max(np.abs(foreseen - at_nodes)) > misses[self._best]:
@@ -78,7 +81,7 @@ class ForcePredictor:
             return None
         return self._rule.values(coefficients, (time - start + self._rule.nodes * length) / covered)
 
-    def _continued(self, fit: int, time: float, length: float) -> FloatArray:
-        assert self._values is not None
-        powers = self._fits[fit] @ self._values
-        return self._rule.values(powers, (time - self._start + self._rule.nodes * length) / self._length)
+    def _table(self, time: float, length: float) -> FloatArray:
+        """Powers of the nodes of a step, told by their place in the last one, shape (q, q)."""
+        places = (time - self._start + self._rule.nodes * length) / self._length
+        return np.asarray(places[:, None] ** np.arange(len(places)))

@@ -21,7 +21,6 @@ from reluflow.arrays import (
     FloatVector,
     IntMatrix,
     IntVector,
-    SignArray,
     SignMatrix,
     SignVector,
 )
@@ -35,12 +34,9 @@ from reluflow.dynamics.collocation.arrival_kernels import (
     meet_wall,
 )
 from reluflow.dynamics.collocation.neuron_series_kernels import (
-    PullAhead,
-    Series,
     expand,
     expand_several,
     expand_straight,
-    make_series,
     multiply,
     place,
     shift_pull,
@@ -51,21 +47,19 @@ from reluflow.dynamics.collocation.path_search_kernels import (
     EXIT,
     NOTHING,
     NOTHING_AHEAD,
-    Search,
     choose_walls,
     first_event,
     first_wall,
-    make_search,
     measure_piece,
 )
-from reluflow.dynamics.collocation.sliding_kernels import Pulls, Slide, SlideStarts, leave_wall, restore, take_off
+from reluflow.dynamics.collocation.path_workspace_kernels import Workspaces, begin_path, make_workspaces
+from reluflow.dynamics.collocation.sliding_kernels import Pulls, SlideStarts, leave_wall, take_off
 from reluflow.dynamics.collocation.tuning import (
     BEFORE_ORIGIN,
     LONGEST_PIECE,
     MOST_IDLE_EVENTS,
     MOST_MEETINGS,
     MOST_RAPIDITY,
-    MOST_TERMS,
     NEXT_PIECE,
     NEXT_WINDOW,
     ORIGIN,
@@ -80,7 +74,7 @@ from reluflow.dynamics.collocation.vector_kernels import (
     square_of,
     value_along,
 )
-from reluflow.dynamics.collocation.wall_survey_kernels import Outlook, compare_pulls, follow, no_survey
+from reluflow.dynamics.collocation.wall_survey_kernels import Outlook, compare_pulls, follow
 
 DONE, AT_RIDGE, AT_ORIGIN, BUFFER_FULL, STUCK, TOO_FAST = 0, 1, 2, 3, 4, 5  # how a path ended
 _AT_REST, _TOO_FAST = -1, -2  # in place of the degree of a piece
@@ -112,45 +106,6 @@ class Paths(NamedTuple):
     num_events: IntVector  # (m,)
     statuses: SignVector  # (m,)
     stops: FloatVector  # (m,) tau at which the path ended, 1 where it was DONE
-
-
-class Workspaces(NamedTuple):
-    """Memory for one path: the pull ahead and its series, the slide, and vectors to work in."""
-
-    ahead: PullAhead
-    series: Series
-    slide: Slide
-    factors: FloatVector  # (q,)
-    sizes: FloatVector  # (q,)
-    shares: FloatVector  # (q + 1,)
-    powers: FloatVector  # (T + q,) of a polynomial, and
-    work: FloatVector  # (T + q,) what finding its first root takes
-    along: FloatVector  # (most,)
-    before: FloatVector  # (d,) the pull before an event, along v,
-    after: FloatVector  # (d,) and after it
-
-
-@kernel()
-def _make_workspaces(
-    rest: FloatMatrix, num_outputs: int, starts: SlideStarts, row: int, num_walls: int, num: int
-) -> Workspaces:
-    """Memory for a path with up to `num` events, on which `rest` is the pull without the sliding walls."""
-    num_rows, d = rest.shape
-    q = num_rows // num_outputs
-    most = num + 1  # every wall it comes to takes an event
-    if starts.places[row] >= 0:
-        most += starts.held[starts.places[row], 0]
-    most = min(most, min(d, num_walls) + 1)
-    slide = Slide(
-        np.zeros(2, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty((most, d)), np.empty((most, most)),
-        np.empty((num_rows, most)), np.empty((num_rows, most)), rest, np.empty((num_rows, d)),
-    )  # fmt: skip
-    ahead = PullAhead(np.empty((num_rows, d)), np.empty(q), np.empty((q, q)), np.empty(q))
-    longest = MOST_TERMS + q + 1
-    return Workspaces(
-        ahead, make_series(num_outputs, q, d), slide, np.empty(q), np.empty(q), np.empty(q + 1), np.empty(longest),
-        np.empty(longest), np.zeros(most), np.empty(d), np.empty(d),
-    )  # fmt: skip
 
 
 @njit(inline="always")
@@ -218,34 +173,25 @@ def _kink(
     return float(square_of(v) * np.sqrt(total))
 
 
-class Neuron(NamedTuple):
-    """A neuron on its way, and where it stands; all of it changes."""
-
-    w: FloatVector  # (d,)
-    v: FloatVector  # (K,)
-    direction: FloatVector  # (K,) along which strengths of walls count
-    side: SignVector  # (B,)
-    pinned: SignVector  # (B,)
-
-
 @kernel()
 def _arrive_at(
-    neuron: Neuron, sign: float, wall: int, tau: float, size: float, pulls: Pulls, workspaces: Workspaces,
-    search: Search, row: int, out: Paths,
-) -> tuple[int, int]:  # fmt: skip
+    sign: float, wall: int, tau: float, size: float, pulls: Pulls, workspaces: Workspaces, row: int, out: Paths
+) -> tuple[int, int]:
     """A neuron, put onto a wall, meets it: the kind of event and how the path goes on; walls left there are written."""
-    w, v, direction, side, pinned = neuron
-    slide, before = workspaces.slide, workspaces.before
+    w, v, direction, side, pinned = workspaces.neuron
+    slide, before, search, num_held = workspaces.slide, workspaces.before, workspaces.search, workspaces.slide.held[0]
     if norm(w) <= ORIGIN * size and pulls.normals.shape[0] > 1:
         back = -sign * BEFORE_ORIGIN * size / max(norm(before), 1e-300)  # where it comes from decides what follows
         for axis in range(w.shape[0]):
             w[axis] = back * before[axis]
         return NO_EVENT, AT_ORIGIN
-    held = slide.walls[: slide.held[0]].copy()
+    for place_of in range(num_held):
+        workspaces.left[place_of] = slide.walls[place_of]
     kind = meet_wall(w, v, sign, direction, side, pinned, slide, pulls, wall, tau, before)
     if kind == RIDGE:
         return kind, AT_RIDGE
-    for b in held:  # walls it leaves at the same instant
+    for place_of in range(num_held):  # walls it leaves at the same instant
+        b = workspaces.left[place_of]
         if side[b] != 0:
             pinned[b], search.keys[b] = 0, search.way[0]
             _write_event(out, row, b, tau, SLIDE_EXIT, int(side[b]), 0.0)
@@ -254,18 +200,15 @@ def _arrive_at(
 
 @njit(inline="always")  # into its one caller: compiled once
 def carry_neuron(
-    w: FloatArray, v: FloatArray, side: SignArray, pinned: SignArray, rest: FloatArray, heights: FloatArray,
-    changes_sign: bool, starts: SlideStarts, pulls: Pulls, points: FloatArray, row: int, out: Paths,
-) -> None:  # fmt: skip
-    """Carry one neuron from tau = 0 to 1; `w`, `v`, `side`, `rest` (its D without the sliding walls) are used up."""
+    workspaces: Workspaces, changes_sign: bool, pulls: Pulls, points: FloatArray, row: int, out: Paths
+) -> None:
+    """Carry one neuron, which `begin_path` has put at its start, from tau = 0 to 1."""
+    w, v, direction, side, pinned = workspaces.neuron
     d, num_outputs, num_walls = w.shape[0], v.shape[0], side.shape[0]
     most_events = out.event_walls.shape[1]
-    workspaces, search = _make_workspaces(rest, num_outputs, starts, row, num_walls, most_events), make_search(heights)
     slide, series, ahead, before = workspaces.slide, workspaces.series, workspaces.ahead, workspaces.before
-    restore(starts, row, slide)
-    survey, far = no_survey(), NOTHING_AHEAD
+    search, survey, far = workspaces.search, workspaces.survey, NOTHING_AHEAD
     num_meetings, idle, following, status, tau, window = 0, 0, 0, DONE, 0.0, 1.0
-    direction = np.ones(num_outputs)
     sign = 1.0 if v[0] > 0.0 else (-1.0 if v[0] < 0.0 else 0.0)
     out.num_events[row] = 0
     while True:
@@ -279,14 +222,16 @@ def carry_neuron(
             status = TOO_FAST if degree == _TOO_FAST else DONE
             break
         piece = measure_piece(v, series, tau, length, degree, pulls.moves_outputs)
-        num_chosen, survey, far, stretch = choose_walls(
+        num_chosen, far, stretch = choose_walls(
             search, survey, far, piece, w, sign, side, slide, pulls, num_outputs
         )  # fmt: skip
         theta, wall = first_wall(
-            search, survey, num_chosen, piece, w, ahead, series, side, pulls, workspaces.powers, workspaces.work
+            search, survey, num_chosen, piece, w, ahead, series, side, pulls,
+            workspaces.powers, workspaces.work,
         )  # fmt: skip
         theta, wall, to_side, what = first_event(
-            theta, wall, piece, series, sign, changes_sign, pinned, slide, pulls, workspaces.powers, workspaces.work
+            theta, wall, piece, series, sign, changes_sign, pinned, slide, pulls, workspaces.margin,
+            workspaces.powers, workspaces.work,
         )  # fmt: skip
         has_event = what != NOTHING
         # places on the way, and the end of the piece
@@ -298,7 +243,7 @@ def carry_neuron(
             place(series, ahead.here, degree, at, w, there[:d], there[d:], workspaces.shares)
             following += 1
         place(series, ahead.here, degree, theta, w, w, v, workspaces.shares)
-        if survey.marks.size:
+        if survey.is_made[0]:
             follow(survey, tau, workspaces.shares, theta * stretch.drift, piece.size)
             far = Outlook(tau, far.end, far.spent - theta * piece.spent, far.drift - theta * stretch.drift)
         take_off(w, slide, workspaces.along)
@@ -343,14 +288,13 @@ def carry_neuron(
             height = dot(w, pulls.normals[wall])
             for axis in range(d):
                 w[axis] -= height * pulls.normals[wall, axis]
-            if survey.marks.size:
+            if survey.is_made[0]:
                 survey.gauges[0] += abs(height)
-            neuron = Neuron(w, v, direction, side, pinned)
-            kind, status = _arrive_at(neuron, sign, wall, tau, piece.size, pulls, workspaces, search, row, out)
+            kind, status = _arrive_at(sign, wall, tau, piece.size, pulls, workspaces, row, out)
         if status != DONE:
             break
         take_off(w, slide, workspaces.along)
-        if survey.marks.size:
+        if survey.is_made[0]:
             compare_pulls(survey, slide.pull)
         if kind != NO_EVENT:
             kink = _kink(kind, wall, v, direction, tau, pulls, workspaces)
@@ -369,17 +313,32 @@ def carry_neuron(
     out.stops[row] = 1.0 if status == DONE else tau
 
 
+@borrowing_kernel()
+def _carry_each(
+    rows: IntVector, start: StepStart, slides: SlideStarts, rests: FloatCube, pulls: Pulls, points: FloatVector,
+    out: Paths, workspaces: Workspaces,
+) -> None:  # fmt: skip
+    """`carry_all`, one neuron after the other in the same memory."""
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        j = start.neurons[row]
+        begin_path(
+            start.z[j], start.sides[j], start.pinned[j], rests[i], start.heights[row], slides, row, workspaces
+        )  # fmt: skip
+        carry_neuron(workspaces, start.changes_sign[j], pulls, points, row, out)
+
+
 @kernel(entry=True, nogil=True)
 def carry_all(
     rows: IntVector, start: StepStart, slides: SlideStarts, rests: FloatCube, pulls: Pulls, points: FloatVector,
     out: Paths,
 ) -> None:  # fmt: skip
     """Carry many neurons, each alone: those in some rows of `start`, with one of `rests` each."""
-    d = pulls.normals.shape[1]
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        j = start.neurons[row]
-        carry_neuron(
-            start.z[j, :d].copy(), start.z[j, d:].copy(), start.sides[j].copy(), start.pinned[j].copy(),
-            rests[i].copy(), start.heights[row], start.changes_sign[j], slides, pulls, points, row, out,
-        )  # fmt: skip
+    num_walls, d = pulls.normals.shape
+    most_held = 0
+    for row in rows:
+        if slides.places[row] >= 0:
+            most_held = max(most_held, slides.held[slides.places[row], 0])
+    most_held += out.event_walls.shape[1] + 1  # every wall that it comes to takes an event
+    workspaces = make_workspaces(start.z.shape[1] - d, rests.shape[1], d, num_walls, most_held)
+    _carry_each(rows, start, slides, rests, pulls, points, out, workspaces)

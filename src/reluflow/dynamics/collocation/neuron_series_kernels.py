@@ -37,6 +37,8 @@ class Series(NamedTuple):
     lengths: FloatVector  # (T,) bounds of the norms of the terms of w
     products: FloatMatrix  # (T, q) inner products of the terms of w with the rows of the pull, for one output
     terms_w: FloatMatrix  # (T, d) for several
+    bounds: FloatMatrix  # (2, T + 8) of the norms of the terms of (w, v); for several outputs of those of w and of v
+    along: FloatVector  # (q + 1,) what the rows of the pull, and w, have along the normal of a wall, for one output
 
 
 @borrowing_kernel(fastmath=FAST)
@@ -109,7 +111,7 @@ def multiply(ahead: PullAhead, w: FloatVector) -> None:
             gram[row, other] = gram[other, row] = dot(here[row], here[other])
 
 
-@kernel(fastmath=FAST)
+@borrowing_kernel(fastmath=FAST)
 def expand(length: float, a: float, ahead: PullAhead, factors: FloatVector, sizes: FloatVector, series: Series) -> int:
     """Power series of w' = a D, a' = <w, D> from |w| = `length` under D_l = factors_l pull_l with |D_l| = `sizes`.
 
@@ -117,14 +119,14 @@ def expand(length: float, a: float, ahead: PullAhead, factors: FloatVector, size
     negligible: by |z_{i+1}| <= sum_l |z_{i-l}| |D_l| / (i + 1).
     """
     q = factors.shape[0]
-    weights, terms_v, lengths, products, _ = series
+    weights, terms_v, lengths, products = series.weights, series.terms_v, series.lengths, series.products
     weights[0, :] = 0.0
     weights[0, q] = 1.0
     for row in range(q):
         products[0, row] = ahead.along[row]
     terms_v[0, 0], lengths[0] = a, length
     size = np.sqrt(length * length + a * a)
-    bounds = np.empty(MOST_TERMS + 8)  # of |z_i|
+    bounds = series.bounds[0]  # of |z_i|
     bounds[0] = size
     negligible = NEGLIGIBLE_TERM * size
     for i in range(MOST_TERMS):
@@ -167,7 +169,7 @@ def expand_straight(
 ) -> int:
     """The same of a neuron whose a is frozen, w' = a D - decay w with decay below 1: a polynomial where that is 0."""
     q = factors.shape[0]
-    weights, terms_v, lengths, _, _ = series
+    weights, terms_v, lengths = series.weights, series.terms_v, series.lengths
     weights[0, :] = 0.0
     weights[0, q] = 1.0
     terms_v[0, 0] = a
@@ -187,7 +189,7 @@ def expand_straight(
     return MOST_TERMS
 
 
-@kernel(fastmath=FAST)
+@borrowing_kernel(fastmath=FAST)
 def expand_several(
     w: FloatVector, v: FloatVector, here: FloatMatrix, factors: FloatVector, sizes: FloatVector, decay: float,
     moves_outputs: bool, series: Series,
@@ -200,7 +202,7 @@ def expand_several(
     terms_w, terms_v, lengths = series.terms_w, series.terms_v, series.lengths
     copy_vector(w, terms_w[0])
     copy_vector(v, terms_v[0])
-    bounds_w, bounds_v = np.zeros(MOST_TERMS + 8), np.zeros(MOST_TERMS + 8)
+    bounds_w, bounds_v = series.bounds[0], series.bounds[1]
     lengths[0] = bounds_w[0] = norm(w)
     bounds_v[0] = norm(v)
     largest = bounds_w[0]
@@ -283,20 +285,20 @@ def place(
 def make_series(num_outputs: int, q: int, d: int) -> Series:
     """Workspace for a series."""
     most, none = MOST_TERMS + 1, np.empty((0, 0))
-    terms_v, lengths = np.empty((most, num_outputs)), np.empty(most)
+    terms_v, lengths, bounds = np.empty((most, num_outputs)), np.empty(most), np.empty((2, most + 7))
     if num_outputs > 1:
-        return Series(none, terms_v, lengths, none, np.empty((most, d)))
-    return Series(np.empty((most, q + 1)), terms_v, lengths, np.empty((most, q)), none)
+        return Series(none, terms_v, lengths, none, np.empty((most, d)), bounds, np.empty(q + 1))
+    return Series(np.empty((most, q + 1)), terms_v, lengths, np.empty((most, q)), none, bounds, np.empty(q + 1))
 
 
-@kernel()
+@borrowing_kernel()
 def shift_pull(pull: FloatMatrix, num_outputs: int, tau: float, ahead: PullAhead) -> None:
     """The pull from tau on, of every output, and the norms of its coefficients."""
     if num_outputs == 1:
         shifted(pull, tau, ahead.here, ahead.strengths)
         return
     q = pull.shape[0] // num_outputs
-    of_output = np.empty(q)
+    of_output = ahead.along  # which serves one output
     ahead.strengths[:] = 0.0
     for c in range(num_outputs):
         shifted(pull[c * q : (c + 1) * q], tau, ahead.here[c * q : (c + 1) * q], of_output)

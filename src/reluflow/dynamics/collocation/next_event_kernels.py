@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from reluflow.arrays import FloatMatrix, FloatVector, IntVector, SignVector
 from reluflow.bernstein_kernels import NO_ROOT, first_root_of_powers
-from reluflow.compilation.kernel import borrowing_kernel, kernel
+from reluflow.compilation.kernel import borrowing_kernel
 from reluflow.dynamics.collocation.neuron_series_kernels import Series
 from reluflow.dynamics.collocation.sliding_kernels import Pulls, Slide, strength_of
 from reluflow.dynamics.collocation.tuning import ON_WALL
@@ -28,7 +26,7 @@ def choose_by_way(
     return count
 
 
-@kernel()
+@borrowing_kernel()
 def first_crossing(
     w: FloatVector, here: FloatMatrix, series: Series, degree: int, size: float, side: SignVector, normals: FloatMatrix,
     chosen: IntVector, num: int, heights: FloatVector, powers: FloatVector, work: FloatVector,
@@ -37,10 +35,9 @@ def first_crossing(
 
     Their `heights` at its start are written.
     """
-    weights, lengths, terms_w = series.weights, series.lengths, series.terms_w
+    weights, lengths, terms_w, along = series.weights, series.lengths, series.terms_w, series.along
     is_single = terms_w.shape[0] == 0
     q = here.shape[0] if is_single else 0 * here.shape[0]
-    along = np.empty(q + 1)  # the wall
     reach_two = 0.0
     for i in range(2, degree + 1):
         reach_two += lengths[i]
@@ -83,19 +80,18 @@ def first_crossing(
     return best, wall
 
 
-@kernel()
+@borrowing_kernel()
 def first_exit(
     slide: Slide, pulls: Pulls, sign: float, pinned: SignVector, tau: float, length: float, series: Series,
-    degree: int, margin: FloatVector, work: FloatVector,
+    degree: int, part: FloatVector, margin: FloatVector, work: FloatVector,
 ) -> tuple[float, int, int]:  # fmt: skip
     """The first sliding wall whose multiplier leaves its interval, where, and to which side.
 
     Multipliers and strengths are polynomials of every output; with several outputs they count along v, whose series
-    over the piece they are multiplied with.
+    over the piece they are multiplied with. `part` (q,) is that of one output.
     """
     num_outputs = series.terms_v.shape[1]
     q = slide.rest.shape[0] // num_outputs
-    part = np.empty(q)
     best, wall, to_side = NO_ROOT, -1, 0
     for i in range(slide.held[0]):
         b = slide.walls[i]

@@ -13,7 +13,7 @@ from numba import njit
 
 from reluflow.arrays import FloatVector, IntVector, SignVector
 from reluflow.bernstein_kernels import first_root_of_powers
-from reluflow.compilation.kernel import kernel
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.collocation.neuron_series_kernels import PullAhead, Series
 from reluflow.dynamics.collocation.next_event_kernels import choose_by_way, first_crossing, first_exit
 from reluflow.dynamics.collocation.sliding_kernels import Pulls, Slide
@@ -59,18 +59,23 @@ class Search(NamedTuple):
 
 
 @kernel()
-def make_search(heights: FloatVector) -> Search:
-    """That of a neuron at the start of its path."""
-    num_walls = heights.shape[0]
-    keys = np.empty(num_walls)
-    for b in range(num_walls):
-        keys[b] = abs(heights[b])
+def make_search(num_walls: int) -> Search:
+    """Room for that of a neuron."""
     near, chosen, found = np.empty(num_walls, np.int64), np.empty(num_walls, np.int64), np.empty(num_walls)
     counts, gauges = np.zeros((2, 1), np.int64), np.zeros((3, 1))
-    gauges[1, 0] = -1.0
     return Search(
-        keys, np.arange(num_walls), near, chosen, found, counts[0], counts[1], gauges[0], gauges[1], gauges[2]
+        np.empty(num_walls), np.arange(num_walls), near, chosen, found, counts[0], counts[1], gauges[0], gauges[1],
+        gauges[2],
     )  # fmt: skip
+
+
+@borrowing_kernel()
+def begin_search(heights: FloatVector, search: Search) -> None:
+    """That of a neuron at the start of its path."""
+    for b in range(heights.shape[0]):
+        search.keys[b] = abs(heights[b])
+    search.num_near[0], search.num_looks[0] = 0, 0
+    search.way[0], search.horizon[0], search.surveyed_at[0] = 0.0, -1.0, 0.0
 
 
 @njit(inline="always")
@@ -91,8 +96,8 @@ def measure_piece(v: FloatVector, series: Series, tau: float, length: float, deg
 def choose_walls(
     search: Search, survey: Survey, far: Outlook, piece: Piece, w: FloatVector, sign: float, side: SignVector,
     slide: Slide, pulls: Pulls, num_outputs: int,
-) -> tuple[int, Survey, Outlook, Outlook]:  # fmt: skip
-    """The walls that may be met on a piece, by a survey where that pays; their number, the survey, what it sees.
+) -> tuple[int, Outlook, Outlook]:  # fmt: skip
+    """The walls that may be met on a piece, by a survey where that pays; their number, what the survey sees.
 
     Surveys follow the height over every wall by the clock of a, which has one sign: they are for one output.
     """
@@ -102,10 +107,11 @@ def choose_walls(
     would_look = search.num_looks[0] * (1.0 - tau) > (q + 1) * num_walls * (tau - search.surveyed_at[0])
     may_survey = pulls.decay == 0.0 and num_outputs == 1
     if would_look and search.num_looks[0] > SOME_WALLS * num_walls and may_survey:
-        survey, far = survey_walls(w, size, slide.pull, pulls.normals), NOTHING_AHEAD
+        survey_walls(survey, w, size, slide.pull, pulls.normals)
+        far = NOTHING_AHEAD
         search.num_looks[0] = 0
         search.surveyed_at[0] = tau
-    if survey.marks.size:
+    if survey.is_made[0]:
         stretch = outlook(survey, tau, tau + length, piece.spent)
         if stretch.end > far.end or stretch.spent > far.spent or stretch.drift > far.drift:
             drift = PIECES_AHEAD * (stretch.drift + LATER_DRIFT * reach)
@@ -126,7 +132,7 @@ def choose_walls(
             )  # fmt: skip
         until = way + reach + ON_WALL * size
         num_chosen = choose_by_way(search.keys, until, side, False, search.near, search.num_near[0], search.chosen)
-    return num_chosen, survey, far, stretch
+    return num_chosen, far, stretch
 
 
 @njit(inline="always")
@@ -140,7 +146,7 @@ def first_wall(
         powers, work,
     )  # fmt: skip
     search.num_looks[0] += num_chosen
-    if survey.marks.size:
+    if survey.is_made[0]:
         note_heights(survey, search.chosen, num_chosen, search.found)
     else:
         for index in range(num_chosen):
@@ -152,13 +158,13 @@ def first_wall(
 @njit(inline="always")
 def first_event(
     theta: float, wall: int, piece: Piece, series: Series, sign: float, changes_sign: bool, pinned: SignVector,
-    slide: Slide, pulls: Pulls, powers: FloatVector, work: FloatVector,
+    slide: Slide, pulls: Pulls, part: FloatVector, powers: FloatVector, work: FloatVector,
 ) -> tuple[float, int, int, int]:  # fmt: skip
     """What ends a piece that meets a wall at theta, or none: where, at which wall, to which side of it, and how."""
     what, to_side = CROSSING, 0
     if slide.held[0] > 0:
         exit_theta, exit_wall, exit_side = first_exit(
-            slide, pulls, sign, pinned, piece.tau, piece.length, series, piece.degree, powers, work
+            slide, pulls, sign, pinned, piece.tau, piece.length, series, piece.degree, part, powers, work
         )  # fmt: skip
         if exit_theta <= min(theta, 1.0):
             theta, wall, to_side, what = exit_theta, exit_wall, exit_side, EXIT

@@ -151,7 +151,8 @@ class SampleForces:
     def largest(self, forces: FloatArray) -> float:
         """Largest |force| at some moments, shape (P, n K), of the samples in the rate."""
         counted = self.counted_forces
-        return float(np.max(np.abs(forces if counted is None else forces[:, counted]), initial=0.0))
+        sizes = np.abs(forces if counted is None else forces[:, counted])
+        return float(np.maximum.reduce(sizes, axis=None, initial=0.0))
 
     def count(self, slopes: FloatArray | None) -> bool:
         """Leave samples on which no neuron acts out of the rate; with None, take all of them. Whether that changed."""

@@ -16,12 +16,13 @@ import numpy as np
 from reluflow.arrays import FloatMatrix, FloatVector, IntVector, SignVector
 from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.dynamics.collocation.tuning import HEIGHT_ROUNDING
-from reluflow.dynamics.collocation.vector_kernels import dot
+from reluflow.dynamics.collocation.vector_kernels import copy_vector, dot
 
 
 class Survey(NamedTuple):
-    """The heights of a neuron when it was surveyed, and how its pull of then changes them; B walls, or none."""
+    """The heights of a neuron when it was surveyed, if it was, and how its pull of then changes them; B walls."""
 
+    is_made: IntVector  # (1,) whether the neuron has been surveyed
     heights: FloatVector  # (B,)
     rates: FloatMatrix  # (B, q) <D_l, normal>
     marks: FloatVector  # (B,) the drift up to which a height is accounted for
@@ -29,6 +30,8 @@ class Survey(NamedTuple):
     drifts: FloatVector  # (q,) how far the pull has come from there
     clocks: FloatVector  # (q,) integrals of a tau^l since then
     gauges: FloatVector  # (2,) how far the neuron may have drifted; the largest |z| since then
+    powers: FloatVector  # (q,) and
+    widths: FloatVector  # (q,) are room to work in
 
 
 class Outlook(NamedTuple):
@@ -41,25 +44,26 @@ class Outlook(NamedTuple):
 
 
 @kernel()
-def no_survey() -> Survey:
-    """That of a neuron which has not been surveyed."""
-    none = np.empty(0)
-    return Survey(none, np.empty((0, 0)), none, np.empty((0, 0)), none, none, none)
+def make_survey(num_walls: int, q: int, d: int) -> Survey:
+    """Room for that of a neuron, which has not been surveyed."""
+    return Survey(
+        np.zeros(1, np.int64), np.empty(num_walls), np.empty((num_walls, q)), np.empty(num_walls), np.empty((q, d)),
+        np.empty(q), np.empty(q), np.empty(2), np.empty(q), np.empty(q),
+    )  # fmt: skip
 
 
-@kernel()
-def survey_walls(w: FloatVector, size: float, pull: FloatMatrix, normals: FloatMatrix) -> Survey:
-    """All heights of a neuron of a size, and what its pull does to them."""
-    num_walls, q = normals.shape[0], pull.shape[0]
-    heights, rates = np.empty(num_walls), np.empty((num_walls, q))
-    for b in range(num_walls):
+@borrowing_kernel()
+def survey_walls(survey: Survey, w: FloatVector, size: float, pull: FloatMatrix, normals: FloatMatrix) -> None:
+    """Write all heights of a neuron of a size, and what its pull does to them."""
+    for b in range(normals.shape[0]):
         normal = normals[b]
-        heights[b] = dot(w, normal)
-        for row in range(q):
-            rates[b, row] = dot(pull[row], normal)
-    gauges = np.zeros(2)
-    gauges[1] = size
-    return Survey(heights, rates, np.zeros(num_walls), pull.copy(), np.zeros(q), np.zeros(q), gauges)
+        survey.heights[b], survey.marks[b] = dot(w, normal), 0.0
+        for row in range(pull.shape[0]):
+            survey.rates[b, row] = dot(pull[row], normal)
+    for row in range(pull.shape[0]):
+        copy_vector(pull[row], survey.pull[row])
+        survey.drifts[row] = survey.clocks[row] = 0.0
+    survey.gauges[0], survey.gauges[1], survey.is_made[0] = 0.0, size, 1
 
 
 @borrowing_kernel()
@@ -72,14 +76,14 @@ def outlook(survey: Survey, start: float, end: float, spent: float) -> Outlook:
     return Outlook(start, end, spent, spent * changed)
 
 
-@kernel()
+@borrowing_kernel()
 def choose_by_survey(
     survey: Survey, ahead: Outlook, sign: float, side: SignVector, keep_held: bool, among: IntVector, num: int,
     chosen: IntVector,
 ) -> int:  # fmt: skip
     """The walls `among` some that may be met on a stretch ahead, where a has a sign, and those held; their number."""
     q = survey.clocks.shape[0]
-    clocks, powers, widths = survey.clocks, np.empty(q), np.empty(q)
+    clocks, powers, widths = survey.clocks, survey.powers, survey.widths
     first, last = 1.0, 1.0
     for row in range(q):
         powers[row], widths[row] = first, last - first

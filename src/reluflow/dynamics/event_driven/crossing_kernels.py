@@ -116,6 +116,26 @@ def _is_due(j: int, members: Members, growth: FloatVector) -> bool:
     return bool(growth[g] > 0.0 and members.expiry[j] <= members.path[g] + growth[g])
 
 
+@borrowing_kernel()
+def list_due(members: Members, growth: FloatVector, due: IntVector) -> int:
+    """Write the neurons that must be looked at in this step; return how many."""
+    count = 0
+    for j in range(members.group.shape[0]):
+        if _is_due(j, members, growth):
+            due[count] = j
+            count += 1
+    return count
+
+
+@borrowing_kernel()
+def is_anyone_due(members: Members, growth: FloatVector) -> bool:
+    """Whether there is one."""
+    for j in range(members.group.shape[0]):  # noqa: SIM110 (compiled code has no generators)
+        if _is_due(j, members, growth):
+            return True
+    return False
+
+
 @kernel()
 def scan_frames(
     coefficients: FloatCube, layout: Layout, members: Members
@@ -135,12 +155,8 @@ def scan_frames(
         if layout.frame_of_group[g] >= 0:
             write_wall_rows(coefficients, layout.starts[g], layout.normals, rows[g])
             growth[g] = write_reach(rows[g], reach[g])
-    num_looked = 0
     looked = np.empty(group.shape[0], dtype=np.int64)
-    for j in range(group.shape[0]):
-        if _is_due(j, members, growth):
-            looked[num_looked] = j
-            num_looked += 1
+    num_looked = list_due(members, growth, looked)
     crossers = np.empty(num_looked, dtype=np.int64)
     walls = np.empty(num_looked, dtype=np.int64)
     thetas = np.empty(num_looked)
@@ -334,11 +350,7 @@ def may_cross(
                     return True, reach
     for g in range(reach.shape[0]):
         reach[g] = np.sqrt(reach[g])
-    if has_frames:
-        for j in range(members.group.shape[0]):
-            if _is_due(j, members, reach):
-                return True, reach
-    return False, reach
+    return has_frames and is_anyone_due(members, reach), reach
 
 
 @kernel()

@@ -67,13 +67,13 @@ def reach_event(
     table: ColumnTable,
     members: Members,
     neighbours: Neighbours,
-) -> tuple[float, float, bool, int, IntArray, IntArray, FloatArray, IntArray, IntArray, FloatArray, IntArray]:
+) -> tuple[float, float, bool, int, int, IntArray, FloatArray]:
     """Cut a step at the first event that matters, light crossers taken along.
 
     `end` holds the columns at the end of the step, and then those there; `reading` is of its start. Returns the
-    fraction of the step, the time elapsed, whether the kinks of light crossers have cut it, the force evaluations, who
-    stands on a wall there (neuron, wall, fraction), and the events of light crossers on the way (neuron, wall,
-    fraction, code).
+    fraction of the step, the time elapsed, whether the kinks of light crossers have cut it, the force evaluations, how
+    many stand on a wall there, and rows (neuron, wall, code) with their fractions: first of those, whose code is -1,
+    then of the events of light crossers on the way. Every array that is returned costs Python 0.65 microseconds.
     """
     stop = min(1.0, way.exit_theta)
     for place in range(num_met):
@@ -100,19 +100,17 @@ def reach_event(
             members.path[g] += carried.growth[g]
         refresh_expiry(carried.looked, end, layout, members)
     arrivals = all_arrivals(stop, num_met, carried.arrivals, end, space, layout, table)
-    return (
-        stop,
-        elapsed,
-        carried.is_cut,
-        carried.num_evaluations,
-        arrivals.neurons,
-        arrivals.walls,
-        arrivals.thetas,
-        carried.neurons,
-        carried.walls,
-        carried.thetas,
-        carried.codes,
-    )
+    num_arrivals, num_passed = arrivals.neurons.shape[0], carried.neurons.shape[0]
+    rows = np.full((num_arrivals + num_passed, 3), -1, dtype=np.int64)
+    thetas = np.empty(num_arrivals + num_passed)
+    for place in range(num_arrivals):
+        rows[place, 0], rows[place, 1] = arrivals.neurons[place], arrivals.walls[place]
+        thetas[place] = arrivals.thetas[place]
+    for place in range(num_passed):
+        row = num_arrivals + place
+        rows[row, 0], rows[row, 1], rows[row, 2] = carried.neurons[place], carried.walls[place], carried.codes[place]
+        thetas[row] = carried.thetas[place]
+    return stop, elapsed, carried.is_cut, carried.num_evaluations, num_arrivals, rows, thetas
 
 
 @njit(inline="always")

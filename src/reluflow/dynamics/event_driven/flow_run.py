@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +37,8 @@ from reluflow.dynamics.event_driven.tuning import (
 )
 from reluflow.dynamics.gradient import Gradient
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import sizes_beyond_doubles
-from reluflow.dynamics.shared.fading_clock import LARGEST_LOG, ORDINARY
+from reluflow.dynamics.reading import fit_doubles, sizes_beyond_doubles
+from reluflow.dynamics.shared.fading_clock import LARGEST_LOG, ORDINARY, log_of_sum
 from reluflow.dynamics.shared.frozen_start import FrozenStart
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
@@ -91,8 +92,11 @@ class FlowRun(AbstractRun):
 
     def log_sizes(self) -> FloatArray | None:
         """ln |(w_j, a_j)| now, where some neurons are too light for `network` to hold their sizes; else None."""
+        neurons = self._state.neurons
+        if fit_doubles(neurons.log_norm):
+            return None
         self._state.sync()
-        return sizes_beyond_doubles(self._state.neurons.on_quadric(), self._state.neurons.log_norm)
+        return sizes_beyond_doubles(neurons.on_quadric(), neurons.log_norm)
 
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient now."""
@@ -159,7 +163,7 @@ class FlowRun(AbstractRun):
     def _time_left(self, limit: float) -> float:
         """The time left until `limit`, in units of the present rate."""
         left, log_rate = limit - self.time, self._state.log_rate
-        if not np.isfinite(limit) or left <= 0.0:
+        if not math.isfinite(limit) or left <= 0.0:
             return max(left, 0.0)
         # the rate itself may be subnormal while the product is an ordinary number
         return left * float(np.exp(log_rate)) if log_rate > -ORDINARY else float(np.exp(np.log(left) + log_rate))
@@ -192,7 +196,7 @@ class FlowRun(AbstractRun):
 
     def _next_step(self, plan: StepPlan, end: FloatArray, reading: StateReading) -> NextStep:
         """See the kernel of this name; with weight decay the step is finished here."""
-        state, table, members = self._state, self._state.neurons.column_table, self._state.neurons.members()
+        state, table, members = self._state, self._state.neurons.column_table, self._state.neurons.members
         arguments = (state.columns, end, state.space, plan, state.layout, table, members, reading)
         taken = NextStep(*direct(next_step)(NOT_TRIED, *arguments))
         if taken.length == 0.0:
@@ -211,7 +215,7 @@ class FlowRun(AbstractRun):
         state, neurons = self._state, self._state.neurons
         slide_exit = state.slides.first_exit(state.space.dense)
         way = Way(step.length, step.elapsed, time_left, slide_exit.theta, self._longest, self._kink_budget)
-        stop, elapsed, is_cut, num_evaluations, *events = direct(reach_event)(
+        stop, elapsed, is_cut, num_evaluations, num_arrivals, rows, thetas = direct(reach_event)(
             state.columns,
             end,
             step.num_met,
@@ -220,13 +224,12 @@ class FlowRun(AbstractRun):
             state.space,
             state.layout,
             neurons.column_table,
-            neurons.members(),
-            neurons.neighbours(),
+            neurons.members,
+            neurons.neighbours,
         )
-        arrivals, on_the_way = Arrivals(*events[:3]), events[3:]
         self.force_evaluations += 3 + state.slides.take_evaluations() + num_evaluations
-        if on_the_way[0].size:
-            self._record(*on_the_way)
+        if len(rows) > num_arrivals:
+            self._record(rows[num_arrivals:], thetas[num_arrivals:])
         if is_cut and neurons.is_wide:
             self._step = min(self._step, 2.0 * step.length * max(stop, 1e-3))
         if stop >= 1.0:
@@ -234,12 +237,13 @@ class FlowRun(AbstractRun):
         else:
             state.arrive_within(end, self._pass_time(elapsed, step.length * stop))
         self._land(limit, elapsed, time_left)
+        arrivals = Arrivals(rows[:num_arrivals, 0], rows[:num_arrivals, 1], thetas[:num_arrivals])
         self._act(arrivals, slide_exit, stop)
 
-    def _record(self, crossers: IntArray, walls: IntArray, thetas: FloatArray, codes: IntArray) -> None:
-        """Write down the events of light crossers within the step about to be passed."""
-        with np.errstate(over="ignore"):
-            times = self.time + values_at(self._state.space.clock, thetas) * np.exp(-self._state.log_rate)
+    def _record(self, rows: IntArray, thetas: FloatArray) -> None:
+        """Write down the events of light crossers within the step about to be passed, see `reach_event`."""
+        crossers, walls, codes = rows.T
+        times = self.time + values_at(self._state.space.clock, thetas) * _time_unit(self._state.log_rate)
         self.recorder.extend(crossers, self._sample_of_wall[walls], times, codes)
 
     def _restore(self, end: FloatArray, elapsed: float) -> None:
@@ -256,7 +260,7 @@ class FlowRun(AbstractRun):
     def _decay_in(self, elapsed: float) -> float:
         """Weight decay times the time of a step from here, `elapsed` in units of the present rate."""
         decay = self.problem.weight_decay
-        return decay * elapsed * float(np.exp(-self._state.log_rate)) if decay else 0.0
+        return decay * elapsed * _time_unit(self._state.log_rate) if decay else 0.0
 
     def _pass_time(self, elapsed: float, length: float) -> float:
         """Move the clocks by a step from here: `elapsed` in units of the present rate, `length` in rescaled time.
@@ -267,9 +271,9 @@ class FlowRun(AbstractRun):
         log_rate = self._state.log_rate
         if elapsed > 0.0:
             log_elapsed = float(np.log(elapsed)) - log_rate
-            self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
+            self.log_time = log_of_sum(self.log_time, log_elapsed)
             if max(log_elapsed, -log_rate) < ORDINARY:
-                self.time += elapsed * float(np.exp(-log_rate))
+                self.time += elapsed * _time_unit(log_rate)
             else:
                 self.time += float(np.exp(log_elapsed)) if log_elapsed < LARGEST_LOG else np.inf
         self._rescaled_time += length
@@ -277,7 +281,7 @@ class FlowRun(AbstractRun):
 
     def _land(self, limit: float, elapsed: float, time_left: float) -> None:
         """Set the clock to the requested time itself where the step has reached it."""
-        if np.isfinite(limit) and elapsed >= time_left * (1.0 - 1e-13):
+        if math.isfinite(limit) and elapsed >= time_left * (1.0 - 1e-13):
             self.time, self.log_time = limit, float(np.log(limit))
 
     def _act(self, arrivals: Arrivals, slide_exit: SlideExit, stop: float) -> None:
@@ -304,8 +308,7 @@ class FlowRun(AbstractRun):
     def _tidy(self, *, has_drifted: bool) -> None:
         """After a step without events: take columns that have grown or shrunk into their neurons."""
         if has_drifted:
-            with self._state.changing():
-                pass
+            self._state.take_columns_in()
             self._has_changed()
 
     def _has_changed(self) -> None:
@@ -313,3 +316,10 @@ class FlowRun(AbstractRun):
         self.force_evaluations += 1
         if self._state.boundary.met_ridge and self._ridge == "stop":
             self.outcome = Outcome.RIDGE
+
+
+def _time_unit(log_rate: float) -> float:
+    """1/R, infinite beyond what doubles hold; 1 where forces do not fade."""
+    if log_rate == 0.0:
+        return 1.0
+    return float(np.exp(-log_rate)) if -log_rate <= LARGEST_LOG + 1.0 else np.inf

@@ -61,7 +61,7 @@ class FlowState:
     """
 
     def __init__(self, problem: TrainingProblem, recorder: EventRecorder, ridge: Ridge) -> None:
-        self._problem, self._is_plain = problem, problem.is_plain
+        self._problem, self._is_plain, self._num_samples = problem, problem.is_plain, problem.dataset.n
         self.neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
         self.output_error = GIVEN_OUTPUTS
         self.log_rate = 0.0
@@ -95,6 +95,11 @@ class FlowState:
         yield self.neurons
         self._rebuild()
 
+    def take_columns_in(self) -> None:
+        """Take columns that have grown or shrunk into their neurons, which keep their groups."""
+        self.sync()
+        self._rebuild()
+
     def _rebuild(self) -> None:
         self.columns, self.layout = self.neurons.rebuild()
         if self.space.dense.shape[1:] != self.columns.shape:
@@ -108,7 +113,7 @@ class FlowState:
     def new_reading(self) -> StateReading:
         """Room for what is read off the columns next; whoever asks for the outputs may keep them."""
         if self._spare is None:
-            self._spare = StateReading(np.empty(self._problem.dataset.n), np.empty(self._shape_of_pulls), np.empty(3))
+            self._spare = StateReading(np.empty(self._num_samples), np.empty(self._shape_of_pulls), np.empty(3))
         return self._spare
 
     def settle(self) -> bool:
@@ -177,8 +182,8 @@ class FlowState:
 
     def wall_pulls(self, columns: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Pull of every wall on its two sides, relative to R, here or at other columns."""
-        plus, minus = wall_pulls_of(self.columns if columns is None else columns, self.layout)
-        return np.asarray(plus), np.asarray(minus)
+        plus, minus = direct(wall_pulls_of)(self.columns if columns is None else columns, self.layout)
+        return plus, minus
 
     def pull_errors(self) -> FloatArray:
         """By how much the pulls of the walls may be off, shape (num_walls,)."""
@@ -229,10 +234,10 @@ class FlowState:
 
     def stationary_limit(self) -> Limit:
         """Where the flow tends to, by Newton's method in the final pattern; the state here where that fails."""
-        here = self.last_state()
         if not self._is_plain:
-            return replace(here, reason=f"Not polished: with {self._problem.variant} the last state is given as it is.")
-        kept = self.columns
+            reason = f"Not polished: with {self._problem.variant} the last state is given as it is."
+            return replace(self.last_state(), reason=reason)
+        kept, gradient_here = self.columns, self.gradient().norm
         self.columns, num_iterations = polish(kept, self.layout, self._problem.loss)
         gradient, network = self.gradient().norm, self.network()
         sides = self.neurons.sides[self.neurons.group]
@@ -240,9 +245,10 @@ class FlowState:
         self.columns = kept
         self.sync()
         if has_crossed:
-            return replace(here, reason="Not polished: the rest of the way meets another boundary.")
-        if gradient > here.gradient_norm:
-            return replace(here, reason="Not polished: Newton's method did not reduce the gradient.")
+            return replace(self.last_state(), reason="Not polished: the rest of the way meets another boundary.")
+        if gradient > gradient_here:
+            return replace(self.last_state(), reason="Not polished: Newton's method did not reduce the gradient.")
         if num_iterations == 0:
-            return replace(here, reason="Not polished: no Newton step in the final pattern brings the gradient down.")
+            reason = "Not polished: no Newton step in the final pattern brings the gradient down."
+            return replace(self.last_state(), reason=reason)
         return Limit(network, gradient, True, num_iterations, "Polished by Newton's method in the final pattern.")

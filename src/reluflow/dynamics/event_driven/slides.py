@@ -9,6 +9,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.bernstein_kernels import NO_ROOT
+from reluflow.compilation.kernel import direct
 from reluflow.dynamics.event_driven.crossing_kernels import first_slide_exit, slide_margins_at
 from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.shared.flow_kernels import Layout
@@ -113,7 +114,10 @@ class SlideWatch:
     def _margins(self, dense: FloatArray, thetas: FloatArray) -> FloatArray:
         """Of every pair at some fractions of the step, shape (num_thetas, num_pairs, 2)."""
         self._evaluations += len(thetas)
-        return np.asarray(slide_margins_at(dense, thetas, self._layout, self.pairs, self._solvers, self._orientation))
+        margins: FloatArray = direct(slide_margins_at)(
+            dense, thetas, self._layout, self.pairs, self._solvers, self._orientation
+        )
+        return margins
 
 
 def _slides_of(neurons: GroupedNeurons, g: int, known: KnownSlides) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -39,7 +39,7 @@ _PIECE = 512  # entries that stay in the cache while stages are added to them
 LARGEST_COLUMN = 1e150  # columns beyond it have squares that are no doubles
 
 
-@kernel()
+@borrowing_kernel()
 def write_sum(slopes: FloatCube, weights: FloatVector, num_stages: int, total: FloatMatrix) -> None:
     """Write sum_s weights[s] slopes[s] over the first stages, in pieces that the processor adds many at a time."""
     rows, sums = slopes.reshape(slopes.shape[0], total.size), total.reshape(total.size)
@@ -52,7 +52,7 @@ def write_sum(slopes: FloatCube, weights: FloatVector, num_stages: int, total: F
                 piece[e] += weight * row[e]
 
 
-@kernel()
+@borrowing_kernel()
 def write_towards(
     columns: FloatMatrix, slopes: FloatCube, weights: FloatVector, num_stages: int, step: float, end: FloatMatrix
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from reluflow.arrays import FloatArray
@@ -16,6 +18,16 @@ _COARSE = np.linspace(0.0, 1.0, 65)
 def duration_of(log_elapsed: float) -> float:
     """A time from its logarithm; infinite beyond what doubles hold."""
     return float(np.exp(log_elapsed)) if log_elapsed < LARGEST_LOG else np.inf
+
+
+def log_of_sum(one: float, other: float) -> float:
+    """ln(e^one + e^other) of two numbers: `np.logaddexp` to the last bit, which takes a microsecond longer.
+
+    >>> log_of_sum(-math.inf, 2.0), log_of_sum(0.0, 0.0) == math.log(2.0)
+    (2.0, True)
+    """
+    top, low = max(one, other), min(one, other)
+    return top if low == -math.inf else top + math.log1p(math.exp(low - top))
 
 
 class FadingClock:

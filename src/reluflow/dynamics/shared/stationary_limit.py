@@ -37,7 +37,8 @@ def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> tuple[Flo
     best_pull = np.inf
     boosts = 0
     while boosts <= MOST_ITERATIONS:
-        forces = loss.forces(outputs_of(columns, layout), layout.labels)
+        outputs = outputs_of(columns, layout)
+        forces = loss.forces(outputs, layout.labels)
         pulls = np.asarray(group_forces(forces, layout))
         norms = np.linalg.norm(pulls, axis=1)
         resting = (np.diff(layout.starts) > 0) & (norms <= RESTING * scale)
@@ -47,7 +48,7 @@ def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> tuple[Flo
                 best, best_pull = columns, pull
             break
         best, best_pull = columns, pull
-        curvature = loss.sample_weight(len(forces)) * loss.curvature(outputs_of(columns, layout), layout.labels)
+        curvature = loss.sample_weight(len(forces)) * loss.curvature(outputs, layout.labels)
         gain = np.zeros((len(forces), len(forces)))
         for g in np.flatnonzero(resting):
             moment = _group_moment(columns, layout, int(g))
@@ -103,7 +104,7 @@ def turned(z: FloatArray, pull: FloatArray) -> FloatArray:
 def _tangent_slopes(layout: Layout) -> FloatArray:
     """eta_gk x_k made tangent to the walls group g slides on, shape (G, d, n)."""
     slopes: FloatArray = np.einsum("gk,kd->gdk", layout.eta, layout.samples)
-    for g in range(len(layout.sides)):
+    for g in np.flatnonzero(np.diff(layout.tangent_starts)).tolist():
         tangents = layout.tangents[layout.tangent_starts[g] : layout.tangent_starts[g + 1]]
         slopes[g] -= tangents.T @ (tangents @ slopes[g])
     return slopes

@@ -130,6 +130,7 @@ Object.defineProperty(window, "reluflow", {
     timing: () => [...viewer.timing],
     answers: () => app.numAnswers,
     run: () => (app.run ? copy(app.run.header) : null),
+    summary: () => (app.run ? { time: app.run.header.time, loss: app.run.header.loss, outcome: app.run.header.outcome } : null),
     extremal: () => copy(app.extremal()),
     plane: () => ({ center: viewer.plane.center, samples: viewer.model.data.X.map((_, k) => viewer.plane.samplePoint(k)), held: viewer.plane.heldPoints(), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
     paint: (/** @type {number} */ place) => { viewer.pause(); viewer.scrub(place, true); viewer.paint(); },
