@@ -319,7 +319,7 @@ class CollocationState:
         bias = bias if self._problem.trains_output_bias else self._problem.network.b
         fixed = (neurons.leak, neurons.weight, neurons.num_outputs)
         network = network_of(neurons.shapes, self.log_sizes, *fixed, bias)
-        network = network.replace(w=self._span.outward(network.w, network.log_scale, self.decayed))
+        network = network.replace(w=self._span.outward(self._spanned(network.w), network.log_scale, self.decayed))
         return network if self._problem.trains_output_layer else with_outputs_of(self._problem.network, network)
 
     def gradient(self) -> Gradient:
@@ -394,5 +394,11 @@ class CollocationState:
     def _outward(self, pulls: FloatArray) -> tuple[FloatArray, RelativePulls]:
         """Shapes and pulls of the neurons in the coordinates of the given problem."""
         log_norm = self.neurons.log_norm
-        z = np.column_stack([self._span.outward(self.neurons.w, log_norm, self.decayed), self.neurons.v])
-        return z, RelativePulls(self._span.pulls_outward(pulls), self.log_rate)
+        w = self._span.outward(self._spanned(self.neurons.w), log_norm, self.decayed)
+        of_outputs = [self._spanned(pulls[:, c]) for c in range(pulls.shape[1])]
+        outward = self._span.pulls_outward(np.stack(of_outputs, axis=1))
+        return np.column_stack([w, self.neurons.v]), RelativePulls(outward, self.log_rate)
+
+    def _spanned(self, w: FloatArray) -> FloatArray:
+        """Input weights, or pulls on them, of the steps in the coordinates of `spanned`."""
+        return w if self.negligible is None else self.negligible.outward(w)
