@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.collocation.carried_neurons import IS_NODE, RULE, CarriedNeurons
 from reluflow.dynamics.collocation.curvatures import answers_of, curved, forces_of
+from reluflow.dynamics.collocation.fading_residual import FadingResidual
 from reluflow.dynamics.collocation.force_newton import FewModes, ForceNewton, stiff_samples
 from reluflow.dynamics.collocation.largest_modes import largest_modes
 from reluflow.dynamics.collocation.outputs_kernel import OutputsKernel
@@ -60,6 +61,8 @@ class NewtonMatrices:
         self._samples = samples
         self.latest: ForceNewton | FewModes | None = None
         self.num_made = 0
+        self._size = 1.0  # of the neurons of the latest matrix: kernels grow like it
+        self._diagonal = np.zeros(0)  # of its kernel
         self._gram = samples.gram() if samples.has_one_force_each else np.zeros((0, 0))
         is_large = len(samples.X) > MODES_FROM_SAMPLES
         self._single_gram: NDArray[Any] = self._gram.astype(np.float32, copy=False) if is_large else self._gram
@@ -71,23 +74,42 @@ class NewtonMatrices:
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_memory": self._memory[:0]}
 
+    def correction(
+        self, carried: CarriedNeurons, given_back: RelativeForces, residual: FloatArray, length: float, *, is_slow: bool
+    ) -> FloatArray:
+        """How to change the forces at the nodes so that they miss nothing, from what they miss, shape (q, n K)."""
+        newton = self.prepare(carried, given_back, residual, length, is_slow=is_slow)
+        if not self._samples.fades_alone:
+            return newton.solve(residual)
+        diagonal = self._diagonal * (carried.sizes()[_MIDDLE] / self._size)
+        at_nodes = self._fading(carried, given_back.forces, residual, length * RULE.nodes[:, None] * diagonal)
+        return newton.solve(at_nodes.residual * self._samples.rate_signs)
+
     def prepare(
-        self,
-        carried: CarriedNeurons,
-        given_back: RelativeForces,
-        length: float,
-        *,
-        is_slow: bool,
+        self, carried: CarriedNeurons, given_back: RelativeForces, residual: FloatArray, length: float, *, is_slow: bool
     ) -> ForceNewton | FewModes:
         """Newton's matrix for this step: the old one if it is near, a new one at mid-step where that was slow."""
-        if self.latest is not None and abs(np.log(self.latest.length / length)) <= STALE_LENGTH and not is_slow:
-            return self.latest
+        size = float(carried.sizes()[_MIDDLE])
+        if self.latest is not None and not is_slow:
+            change = length * size / (self.latest.length * self._size)
+            if change > 0.0 and abs(np.log(change)) <= STALE_LENGTH:
+                return self.latest
         if self._kernel is not None and not is_slow:
             self.latest = self._few_modes(self._kernel, carried, given_back, length)
         else:
             self.num_made += 1
-            self.latest = self._made(carried, given_back, length)
+            self.latest = self._made(carried, given_back, residual, length)
+        self._size = size if size > 0.0 else 1.0
         return self.latest
+
+    def _fading(
+        self, carried: CarriedNeurons, forces: FloatArray, missing: FloatArray, answers: FloatArray
+    ) -> FadingResidual:
+        """Where forces (P, n) that are given back are made linear; `answers` are those of margins to the forces."""
+        samples = self._samples
+        shares = (forces * samples.rate_signs, missing * samples.rate_signs)
+        answers = answers * samples.steepness(carried.outputs[_MIDDLE])
+        return FadingResidual.of(*shares, answers, samples.counted)
 
     def _few_modes(
         self, kernel: _KernelModes, carried: CarriedNeurons, given_back: RelativeForces, length: float
@@ -99,7 +121,9 @@ class NewtonMatrices:
         given = (curvatures_at_middle(self._samples, carried), forces, samples.rate_signs, length)
         return FewModes(_rule_of(carried), kernel.modes, values, *given)
 
-    def _made(self, carried: CarriedNeurons, given_back: RelativeForces, length: float) -> ForceNewton | FewModes:
+    def _made(
+        self, carried: CarriedNeurons, given_back: RelativeForces, residual: FloatArray, length: float
+    ) -> ForceNewton | FewModes:
         """A new matrix at mid-step."""
         samples, curvatures = self._samples, curvatures_at_middle(self._samples, carried)
         middles, mass = carried.paths.places[:, _MIDDLE], carried.mass * carried.kept[_MIDDLE]
@@ -122,6 +146,13 @@ class NewtonMatrices:
         self._kernel = None
         rule, size = _rule_of(carried), carried.sizes()[_MIDDLE]
         forces = given_back.forces[_MIDDLE_NODE] if samples.fades else None
+        if samples.fades_alone:
+            middle, self._diagonal = slice(_MIDDLE_NODE, _MIDDLE_NODE + 1), kernel.diagonal().astype(np.float64)
+            answers = length * RULE.nodes[middle, None] * self._diagonal
+            settled = self._fading(carried, given_back.forces[middle], residual[middle], answers).settled[0]
+            counted = slice(None) if samples.counted is None else samples.counted
+            forces = samples.rate_signs * settled / np.sum(settled[counted])
+            curvatures = settled * samples.steepness(carried.outputs[_MIDDLE])
         if curvatures.ndim == 1:
             active = stiff_samples(length * curvatures * kernel.diagonal())
         else:
