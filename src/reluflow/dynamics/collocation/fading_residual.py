@@ -1,15 +1,14 @@
 """FadingResidual: what Newton's method mends of forces that are exponentials of the outputs.
 
-Forces f of a fading loss give back F = e^(-margins), relative to their sum. Where a step is stiff, a guess that is off by
-1e-4 gives back that all force is on one sample: linear in F, Newton's method then gains an e-fold of each force in an
-iteration. But margins are nearly linear in f. So the logarithm is what is made linear, ln p at a point p near the forces
-that are looked for:
+Forces f of a fading loss give back F = e^(-margins), relative to their sum. Where a step is stiff, a guess that is off
+by 1e-4 gives back that all force is on one sample, and Newton's method for F - f gains an e-fold of each force in an
+iteration. But margins are nearly linear in f. So the logarithm is made linear, at a point p near the forces wanted:
 
     f + delta = p + p (ln F - d - c - ln p),
 
-with d the change of the margins that delta makes and c that of the sum. With p = F this is Newton's method for the forces,
-with p = f for their logarithms. Best is p where each force would settle alone, under its own answer: ln p = ln F -
-kappa (p - f), which is F where the force answers little, and f where it answers much.
+with d the change of the margins that delta makes and c that of the sum. With p = F this is Newton's method for the
+forces, with p = f that for their logarithms. Best is where each force would settle if it alone changed, ln p = ln F -
+kappa (p - f): F where a force answers little to itself, f where it answers much.
 """
 
 from __future__ import annotations

@@ -89,11 +89,7 @@ class NegligibleSamples:
         sides[:, ~self.is_wall_negligible], sides[:, self.is_wall_negligible] = neurons.sides, self.now.sides
         pinned = np.zeros_like(sides)
         pinned[:, ~self.is_wall_negligible] = neurons.pinned
-        return neurons.among(self.whole.walls, sides, pinned, self.outward(neurons.w))
-
-    def outward(self, w: FloatArray) -> FloatArray:
-        """Input weights, or pulls on them, of the steps in the coordinates of all samples."""
-        return w if self.span is None else self.span.outward(w)
+        return neurons.among(self.whole.walls, sides, pinned, told_by_all(neurons.w, self))
 
     def at_end(self, neurons: LoneNeurons, moved: IntArray, ends: FloatArray) -> NegligibleState:
         """Where they are when some neurons have moved on to `ends`."""
@@ -164,6 +160,11 @@ class Crossing:
     neuron: int
     sample: int
     tau: float
+
+
+def told_by_all(w: FloatArray, negligible: NegligibleSamples | None) -> FloatArray:
+    """Input weights, or pulls on them, of the steps in the coordinates of all samples."""
+    return w if negligible is None or negligible.span is None else negligible.span.outward(w)
 
 
 def may_leave_out(samples: SampleForces, neurons: LoneNeurons) -> bool:

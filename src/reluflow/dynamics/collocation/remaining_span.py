@@ -32,8 +32,10 @@ class RemainingSpan:
         """Of samples (n, d), for neurons (m, d); None where it would save little.
 
         >>> span = RemainingSpan.of(np.eye(2, 40), np.ones((1, 40)))
-        >>> span.inward(np.ones((1, 40))).round(6).tolist()
-        [[-1.0, -1.0, 6.164414]]
+        >>> span.of_samples(np.eye(2, 40)).shape
+        (2, 3)
+        >>> span.outward(span.inward(np.ones((1, 40))))[0, :3].round(12).tolist()
+        [1.0, 1.0, 1.0]
         """
         n, d = X.shape
         if d <= SMALL_DIMENSION or n + 1 > SPAN_SHARE * d:
@@ -54,8 +56,9 @@ class RemainingSpan:
         return np.column_stack([w @ self.basis.T, np.einsum("ji,ji->j", w, self.across)])
 
     def outward(self, w: FloatArray) -> FloatArray:
-        """Neurons in these coordinates as they are in those of the samples, shape (m, d)."""
-        return np.asarray(w[:, :-1] @ self.basis + w[:, -1:] * self.across)
+        """Neurons (m, r + 1), or pulls (m, K, r + 1), in the coordinates of the samples."""
+        across = self.across if w.ndim == 2 else self.across[:, None]
+        return np.asarray(w[..., :-1] @ self.basis + w[..., -1:] * across)
 
     def seen(self, X: FloatArray) -> SeenSamples:
         """Other samples (n, d), as the neurons see them."""
