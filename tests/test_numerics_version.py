@@ -7,7 +7,7 @@ from reluflow.papers.store import ResultStore
 from reluflow.sweep.training import finished_run
 
 RECORDED = {
-    14: (
+    15: (
         (Experiment("three-points", width=20, scale="1e-3", seed=0), 0.0875213675214, 0.689743589744),
         (Experiment("min-toy", width=10, scale="1e-2", loss="logistic", until="30"), 0.131447148919, 2.23811612787),
         (Experiment("stewart-digitised", width=10, scale="1e-2", until="20"), 0.0431191353068, 0.497092949034),

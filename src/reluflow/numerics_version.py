@@ -7,4 +7,4 @@ initialisation. Results kept under another version are then computed again, by `
 
 from __future__ import annotations
 
-NUMERICS_VERSION = 14
+NUMERICS_VERSION = 15

@@ -31,7 +31,7 @@ _HOPELESS = 30_000_000  # numbers in it from which it takes minutes and gigabyte
 _GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next;
 _FAR_GROWTH, _FAR_CLASS_GROWTH = 1.15, 1.5  # beyond `RESCALED_MARGIN`, of its logarithm
 _LEFT_BEHIND = "The output bias grows like the logarithm of the squared norm: it is left out."
-_SHARE_OF_WAY = 0.1  # of the way to the direction last solved for, which was none, before a costly one is solved for
+_SHARE_OF_WAY = 0.2  # of the way to the direction last solved for, which was none, before a costly one is solved for
 _HOPELESS_PACE = 3.0  # times as long as a run can go on, at the pace of now, is too far for it to pick up
 
 

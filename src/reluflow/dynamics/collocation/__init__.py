@@ -23,9 +23,11 @@ To be read in this order; each file knows those above it only. Kernels are machi
   modes of how they move several; Newton's method for the forces.
 - `carried_neurons`, `force_predictor`: the neurons carried through a step, and who must be again; the first guess of
   the forces.
+- `fading_residual`: what Newton's method mends of forces that are exponentials of the outputs.
 - `newton_matrices`, `force_step`: Newton's matrix as long as it serves; one step, solved.
 - `present_forces`: how exactly the forces of now are known, how much they cancel, how they change.
-- `negligible_samples`: samples that a classifier fits so well that they move no neuron, left out of its steps.
+- `remaining_span`, `negligible_samples`: coordinates of the span of few samples; those that a classifier fits so well
+  that they move no neuron, left out of its steps.
 - `rescaling`: growth of a classifier beyond all times that doubles hold, taken out of its neurons.
 - `resting_limit`: where a run near its end tends to.
 - `collocation_state`: the one owner of what changes, with the invariants and the order in which it may change.

@@ -18,6 +18,7 @@ from reluflow.dynamics.collocation.negligible_samples import (
     is_felt,
     may_leave_out,
     remaining_part,
+    told_by_all,
 )
 from reluflow.dynamics.collocation.present_forces import PresentForces
 from reluflow.dynamics.collocation.rescaling import margin_offsets_after
@@ -319,7 +320,8 @@ class CollocationState:
         bias = bias if self._problem.trains_output_bias else self._problem.network.b
         fixed = (neurons.leak, neurons.weight, neurons.num_outputs)
         network = network_of(neurons.shapes, self.log_sizes, *fixed, bias)
-        network = network.replace(w=self._span.outward(network.w, network.log_scale, self.decayed))
+        w = self._span.outward(told_by_all(network.w, self.negligible), network.log_scale, self.decayed)
+        network = network.replace(w=w)
         return network if self._problem.trains_output_layer else with_outputs_of(self._problem.network, network)
 
     def gradient(self) -> Gradient:
@@ -393,6 +395,6 @@ class CollocationState:
 
     def _outward(self, pulls: FloatArray) -> tuple[FloatArray, RelativePulls]:
         """Shapes and pulls of the neurons in the coordinates of the given problem."""
-        log_norm = self.neurons.log_norm
-        z = np.column_stack([self._span.outward(self.neurons.w, log_norm, self.decayed), self.neurons.v])
-        return z, RelativePulls(self._span.pulls_outward(pulls), self.log_rate)
+        w = self._span.outward(told_by_all(self.neurons.w, self.negligible), self.neurons.log_norm, self.decayed)
+        outward = self._span.pulls_outward(told_by_all(pulls, self.negligible))
+        return np.column_stack([w, self.neurons.v]), RelativePulls(outward, self.log_rate)

@@ -138,7 +138,7 @@ class ForceStep:
                 carried.carry(carried.waiting)
             if is_close or (gap <= GIVE_UP_FROM * self.tolerance and misfit > self.tolerance):
                 log_rates = np.append(now.log_rates, given_back.log_rates)
-                misfit = self._misfit(carried, given_back, length, base, coefficients, size, log_rates)
+                misfit = self._misfit(carried, given_back, residual, length, base, coefficients, size, log_rates)
             stop = float(np.min(carried.paths.stops, initial=1.0))
             guess_gap = gap if number == 0 else guess_gap
             found = Solution(
@@ -163,9 +163,8 @@ class ForceStep:
             if is_hopeless or is_stuck:
                 return found._replace(status=StepStatus.TOO_LONG, curvatures=curvatures_at_middle(samples, carried))
             is_slow = number >= 1 and self._is_slow(gap, last, is_of_this_step=self.num_matrices > num_matrices)
-            newton = self._matrices.prepare(carried, given_back, length, is_slow=is_slow)
             last = gap
-            changes = changes + newton.solve(residual)
+            changes = changes + self._matrices.correction(carried, given_back, residual, length, is_slow=is_slow)
             if samples.fades and samples.largest(changes) > MOST_RELATIVE_CHANGE:
                 break
             if samples.counted is not None:  # samples that no neuron acts on answer nothing: as they are given back
@@ -214,6 +213,7 @@ class ForceStep:
         self,
         carried: CarriedNeurons,
         given_back: RelativeForces,
+        residual: FloatArray,
         length: float,
         base: FloatArray,
         coefficients: FloatArray,
@@ -234,7 +234,7 @@ class ForceStep:
         misfit, newton = self.samples.largest(misfits) / size, self._matrices.latest
         is_stiff = newton is not None and newton.stiffness * length > STIFF * newton.length
         if is_stiff and misfit > DAMPED_FROM * self.tolerance:
-            newton = self._matrices.prepare(carried, given_back, length, is_slow=False)
+            newton = self._matrices.prepare(carried, given_back, residual, length, is_slow=False)
             misfit = min(misfit, self.samples.largest(newton.damped(misfits)) / size)
         fall = float(np.max(np.abs(log_rates - log_rates[0])))
         clock_misfit = float(np.max(np.abs(between.log_rates - _CLOCK_AT_CHECKS @ log_rates))) / (1.0 + fall)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray
-from reluflow.dynamics.collocation.tuning import FEWEST_MODES
+from reluflow.dynamics.collocation.tuning import FEWEST_MODES, SHARPENED, SHARPENED_AGAIN
 from reluflow.threads import product
 
 
@@ -66,10 +66,12 @@ def largest_modes(
     `guess` is what an earlier kernel had.
     """
     search = ModesSearch(len(kernel), smallest, guess, kernel.dtype)
+    num_sharpened = SHARPENED if guess is None else SHARPENED_AGAIN
     while search.goes_on:
         basis = search.basis
-        for _ in range(2):
+        for _ in range(num_sharpened):
             basis, _ = np.linalg.qr(product(kernel, basis, np.empty_like(basis)))
         values, vectors = np.linalg.eigh(basis.T @ product(kernel, basis, np.empty_like(basis)))
         search.learn(values, basis @ vectors[:, ::-1])
+        num_sharpened = SHARPENED
     return search.found

@@ -132,9 +132,10 @@ class LoneNeurons:
         self.output_sign[moved] = np.where(signs == 0, self.output_sign[moved], signs)
         self.sides[moved], self.pinned[moved] = sides, pinned
 
-    def among(self, walls: Walls, sides: SignArray, pinned: SignArray) -> LoneNeurons:
-        """The same neurons with other walls, on these sides of them."""
+    def among(self, walls: Walls, sides: SignArray, pinned: SignArray, w: FloatArray) -> LoneNeurons:
+        """The same neurons with other walls, on these sides of them, and with w in the coordinates of these."""
         same = copy(self)
+        same.shapes, same.d = np.hstack([w, self.v]), w.shape[1]
         same.walls, same.sides, same.pinned = walls, np.ascontiguousarray(sides), np.ascontiguousarray(pinned)
         same._slides = None
         return same

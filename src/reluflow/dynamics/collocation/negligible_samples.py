@@ -9,7 +9,10 @@ from scipy.interpolate import BarycentricInterpolator
 from scipy.optimize import brentq
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.data import Dataset
 from reluflow.dynamics.collocation.lone_neurons import LoneNeurons
+from reluflow.dynamics.collocation.output_kernels import add_outputs
+from reluflow.dynamics.collocation.remaining_span import RemainingSpan, SeenSamples
 from reluflow.dynamics.collocation.sample_forces import SampleForces
 from reluflow.dynamics.collocation.tuning import (
     BLOCK_NUMBERS,
@@ -54,6 +57,10 @@ class NegligibleSamples:
         Those that are negligible, with their walls.
     now
         Sides of their walls and their outputs now.
+    span
+        Coordinates of the remaining samples, in which the neurons of the steps are told; None: those of all samples.
+    seen
+        The negligible samples as the neurons see them from there, or None.
     """
 
     whole: SampleForces
@@ -61,6 +68,8 @@ class NegligibleSamples:
     is_wall_negligible: BoolArray
     samples: SampleForces
     now: NegligibleState
+    span: RemainingSpan | None
+    seen: SeenSamples | None
 
     @property
     def remaining_walls(self) -> IntArray:
@@ -80,24 +89,38 @@ class NegligibleSamples:
         sides[:, ~self.is_wall_negligible], sides[:, self.is_wall_negligible] = neurons.sides, self.now.sides
         pinned = np.zeros_like(sides)
         pinned[:, ~self.is_wall_negligible] = neurons.pinned
-        return neurons.among(self.whole.walls, sides, pinned)
+        return neurons.among(self.whole.walls, sides, pinned, told_by_all(neurons.w, self))
 
     def at_end(self, neurons: LoneNeurons, moved: IntArray, ends: FloatArray) -> NegligibleState:
         """Where they are when some neurons have moved on to `ends`."""
         shapes, walls = neurons.shapes.copy(), self.samples.walls
         shapes[moved] = ends
-        weights = [neurons.mass * shapes[:, neurons.d + c] for c in range(neurons.num_outputs)]
-        sides, outputs = np.empty_like(self.now.sides), np.zeros((len(walls.length), neurons.num_outputs))
+        weights = (neurons.mass[:, None] * shapes[:, neurons.d :]).T[:, :, None]  # (K, m, 1)
+        sides, outputs = np.empty(self.now.sides.shape, np.int8), np.zeros((neurons.num_outputs, 1, len(walls.length)))
+        has_own_walls = len(walls.first_sample) == len(walls.length)
         block = max(1, BLOCK_NUMBERS // max(1, len(walls.length)))
         for first in range(0, len(shapes), block):
             part = slice(first, first + block)
-            heights = self.samples.heights(shapes[part, : neurons.d])
-            sides[part] = np.sign(heights)
-            heights = heights[:, walls.wall_of_sample] * (walls.orientation * walls.length)
-            felt = np.where(heights > 0.0, heights, neurons.leak * heights)
-            for c, weight in enumerate(weights):
-                outputs[:, c] += weight[part] @ felt
-        return NegligibleState(sides, outputs.ravel())
+            heights = self._heights(shapes[part, : neurons.d], part)
+            of_walls = heights if has_own_walls else heights[:, walls.first_sample]
+            np.subtract((of_walls > 0.0).view(np.int8), (of_walls < 0.0).view(np.int8), out=sides[part])
+            add_outputs(heights, np.ascontiguousarray(weights[:, part]), neurons.leak, outputs)
+        return NegligibleState(sides, outputs[:, 0].T.ravel())
+
+    def _heights(self, w: FloatArray, part: slice) -> FloatArray:
+        """Pre-activations of a part of the neurons, from their input weights of the steps, shape (len(w), n)."""
+        if self.seen is None:
+            walls = self.samples.walls
+            heights = np.take(self.samples.heights(w), walls.wall_of_sample, axis=1)
+            heights *= walls.orientation * walls.length
+            return heights
+        return self.seen.heights(w, part)
+
+    def _heights_along(self, w: FloatArray, neuron: int, wall: int) -> FloatArray:
+        """How far from a wall a neuron is at some places, up to a factor."""
+        if self.seen is None:
+            return np.asarray(w @ self.samples.walls.normals[wall])
+        return self.seen.heights_along(w, neuron, int(self.samples.walls.first_sample[wall]))
 
     def returning(self, after: NegligibleState, strongest: float) -> BoolArray:
         """Which samples have come within reach of the strongest force, given by its logarithm, shape (n,)."""
@@ -122,7 +145,7 @@ class NegligibleSamples:
         found = []
         names = self.whole.walls.first_sample[self.is_wall_negligible]
         for row, wall in np.argwhere(after.sides[moved] != self.now.sides[moved]).tolist():
-            heights = places[row, :, : self.samples.X.shape[1]] @ self.samples.walls.normals[wall]
+            heights = self._heights_along(places[row, :, : -self.whole.num_outputs], int(moved[row]), wall)
             first = int(np.flatnonzero(heights * heights[0] <= 0.0)[0]) if np.any(heights * heights[0] <= 0.0) else -1
             height = BarycentricInterpolator(taus, heights)
             tau = brentq(lambda at, h=height: float(h(at)), taus[first - 1], taus[first]) if first > 0 else taus[-1]
@@ -137,6 +160,11 @@ class Crossing:
     neuron: int
     sample: int
     tau: float
+
+
+def told_by_all(w: FloatArray, negligible: NegligibleSamples | None) -> FloatArray:
+    """Input weights, or pulls on them, of the steps in the coordinates of all samples."""
+    return w if negligible is None or negligible.span is None else negligible.span.outward(w)
 
 
 def may_leave_out(samples: SampleForces, neurons: LoneNeurons) -> bool:
@@ -179,22 +207,33 @@ def choose_negligible(
     is_negligible = ~is_wall_remaining[walls.wall_of_sample] & ~remaining
     samples = _part(whole, problem, is_negligible)
     now = NegligibleState(neurons.sides[:, ~is_wall_remaining], outputs[whole.forces_of(is_negligible)])
-    return NegligibleSamples(whole, is_negligible, ~is_wall_remaining, samples, now)
+    span = RemainingSpan.of(whole.X[~is_negligible], neurons.w)
+    seen = None if span is None else span.seen(samples.X)
+    return NegligibleSamples(whole, is_negligible, ~is_wall_remaining, samples, now, span, seen)
 
 
 def remaining_part(
     negligible: NegligibleSamples, problem: TrainingProblem, neurons: LoneNeurons
 ) -> tuple[SampleForces, LoneNeurons]:
-    """Forces of the remaining samples, and the neurons among their walls."""
-    samples, walls = _part(negligible.whole, problem, ~negligible.is_negligible), negligible.remaining_walls
-    return samples, neurons.among(samples.walls, neurons.sides[:, walls], neurons.pinned[:, walls])
+    """Forces of the remaining samples, and the neurons among their walls, in the coordinates of their span."""
+    which, walls, span = ~negligible.is_negligible, negligible.remaining_walls, negligible.span
+    samples, w = _part(negligible.whole, problem, which, span), neurons.w if span is None else span.inward(neurons.w)
+    return samples, neurons.among(samples.walls, neurons.sides[:, walls], neurons.pinned[:, walls], w)
 
 
-def _part(whole: SampleForces, problem: TrainingProblem, which: BoolArray) -> SampleForces:
-    """Forces of some of the samples, as they are among all."""
-    samples = problem.dataset.subset(np.flatnonzero(which))
+def _part(
+    whole: SampleForces, problem: TrainingProblem, which: BoolArray, span: RemainingSpan | None = None
+) -> SampleForces:
+    """Forces of some of the samples, as they are among all, in the coordinates of a span."""
+    samples, network = problem.dataset.subset(np.flatnonzero(which)), problem.network
+    if span is not None:
+        samples = Dataset(span.of_samples(samples.X), samples.y, task=samples.task, classes=samples.classes)
+        network = network.replace(w=span.inward(network.w))
     part = SampleForces(
-        replace(problem, dataset=samples), Walls.of(samples.X), num_samples=whole.num_samples, device=whole.device
+        replace(problem, dataset=samples, network=network),
+        Walls.of(samples.X),
+        num_samples=whole.num_samples,
+        device=whole.device,
     )
     if whole.counted is not None and not np.all(whole.counted[which]):
         part.counted = whole.counted[which]

@@ -114,6 +114,17 @@ class SampleForces:
         logs = self.loss.log_force(self._by_sample(self._ahead(outputs)), self.labels)
         return np.sum(np.where(self.is_own, logs, 0.0), axis=1) if self.loss.is_coupled else logs
 
+    @property
+    def fades_alone(self) -> bool:
+        """Whether every force is a share of a sum, of which a sample has one."""
+        return self.fades and self.has_one_force_each
+
+    def steepness(self, outputs: FloatArray) -> FloatArray:
+        """- d ln |dl/dh| / d(y h) of a loss that fades at outputs (n,), 0 of samples that are not in the rate."""
+        ahead = self._ahead(outputs)
+        found = np.exp(self.loss.log_curvature(ahead, self.labels) - self.loss.log_force(ahead, self.labels))
+        return np.asarray(found if self.counted is None else np.where(self.counted, found, 0.0))
+
     def margins(self, outputs: FloatArray) -> FloatArray:
         """y h of every sample at outputs (n K,); of classes h_y - h_c of every other class, infinite of the own one."""
         if not self.loss.is_coupled:
