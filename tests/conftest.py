@@ -16,6 +16,9 @@ os.environ["JAX_COMPILATION_CACHE_DIR"] = str(
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
+# XLA optimises for seconds what runs for milliseconds
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
 import numpy as np
 import pytest
 from hypothesis import settings

@@ -41,6 +41,9 @@ class ThreadTeam:
             work(part)
             self._seconds_a_row = (time.thread_time() - start) / len(part)
 
+        if num_parts == 1:
+            timed(rows)
+            return
         first, *others = [rows[first::num_parts] for first in range(num_parts)]
         in_parts(lambda part: timed(part) if part is first else work(part), [first, *others])
 

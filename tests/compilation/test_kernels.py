@@ -1,5 +1,6 @@
 """Kernels: compiled for the types they are declared for, by several processes, and kept out of the clock."""
 
+import json
 import subprocess
 import sys
 import time
@@ -229,7 +230,49 @@ def test_the_clock_stands_still_while_a_kernel_is_compiled():
     assert computed == pytest.approx(gone - compiling, abs=5e-3)
 
 
-def test_kernels_of_another_version_are_not_taken_from_disk(tmp_path):
+_NEW_PROCESSES = """
+import json, os, sys, traceback
+import numba
+for line in sys.stdin:
+    code, arguments = json.loads(line)
+    read, write = os.pipe()
+    if (child := os.fork()) == 0:
+        os.dup2(write, 1)
+        sys.argv, sys.dont_write_bytecode, status = ["-c", *arguments], True, 0
+        try:
+            exec(code, {"__name__": "__main__"})
+        except BaseException:
+            traceback.print_exc()
+            status = 1
+        sys.stdout.flush()
+        os._exit(status)
+    os.close(write)
+    said = os.fdopen(read).read()
+    print(json.dumps([os.waitpid(child, 0)[1], said]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def in_a_new_process():
+    """Run code in a process that has loaded Numba, which takes most of the second of a new one, and nothing of ours.
+
+    It writes no bytecode: of two files of one second Python would take the first.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", _NEW_PROCESSES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as parent:
+
+        def run(code, *arguments):
+            parent.stdin.write(json.dumps([code, [str(word) for word in arguments]]) + "\n")
+            parent.stdin.flush()
+            status, said = json.loads(parent.stdout.readline())
+            assert status == 0
+            return said
+
+        yield run
+
+
+def test_kernels_of_another_version_are_not_taken_from_disk(tmp_path, in_a_new_process):
     """After an update in place kernels of the old version lay there: one whose named tuple had another name crashed.
 
     Numba compares the source of a kernel alone: one that calls a changed kernel would have been taken as it was.
@@ -245,8 +288,7 @@ def test_kernels_of_another_version_are_not_taken_from_disk(tmp_path):
     )
 
     def hits(version):
-        words = [sys.executable, "-c", code.format(folder=str(tmp_path), version=version)]
-        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+        return in_a_new_process(code.format(folder=str(tmp_path), version=version)).strip()
 
     assert [hits("1.0"), hits("1.0"), hits("1.1"), hits("1.1")] == ["0", "1", "0", "1"]
 
@@ -291,35 +333,38 @@ except ValueError as error:
 """
 
 
-def _sum_in_a_new_process(folder) -> str:
-    words = [sys.executable, "-B", "-c", _CALL, str(folder)]  # of two files of one second Python would take the first
-    answer = subprocess.run(words, capture_output=True, text=True, timeout=120)
-    assert answer.returncode == 0, answer.stderr
-    total, error = answer.stdout.splitlines()
-    assert error == "negative"
-    return total
+@pytest.fixture
+def sum_in_a_new_process(tmp_path, in_a_new_process):
+    """The sum, and which of the three kernels were compiled for it."""
+
+    def run() -> str:
+        total, error = in_a_new_process(_CALL, tmp_path).splitlines()
+        assert error == "negative"
+        return total
+
+    return run
 
 
-def test_a_kernel_is_loaded_after_those_that_it_calls_where_they_are(tmp_path):
+def test_a_kernel_is_loaded_after_those_that_it_calls_where_they_are(tmp_path, sum_in_a_new_process):
     """One that is not on disk is compiled: its file was lost, or the process that compiled it was killed."""
     (tmp_path / "factors.py").write_text(_FACTORS.format(is_large=True, factor="3.0"))
     (tmp_path / "sums.py").write_text(_SUMS)
-    assert _sum_in_a_new_process(tmp_path) == "9.0 compiled compiled compiled"
-    assert _sum_in_a_new_process(tmp_path) == "9.0 found found found"
+    assert sum_in_a_new_process() == "9.0 compiled compiled compiled"
+    assert sum_in_a_new_process() == "9.0 found found found"
     for path in (tmp_path / "__pycache__").glob("factors.factor*"):
         path.unlink()
-    assert _sum_in_a_new_process(tmp_path) == "9.0 found found compiled"
-    assert _sum_in_a_new_process(tmp_path) == "9.0 found found found"
+    assert sum_in_a_new_process() == "9.0 found found compiled"
+    assert sum_in_a_new_process() == "9.0 found found found"
 
 
 @pytest.mark.parametrize("is_large", [True, False])
-def test_a_kernel_is_compiled_again_when_one_that_it_calls_has_changed(tmp_path, is_large):
+def test_a_kernel_is_compiled_again_when_one_that_it_calls_has_changed(tmp_path, is_large, sum_in_a_new_process):
     """Numba looks at the kernel's own file, and took the copy of the callee as it had been."""
     (tmp_path / "sums.py").write_text(_SUMS)
     for factor, total in (("3.0", "9.0"), ("5.0", "15.0")):
         (tmp_path / "factors.py").write_text(_FACTORS.format(is_large=is_large, factor=factor))
-        assert _sum_in_a_new_process(tmp_path) == f"{total} compiled compiled compiled"
-    assert _sum_in_a_new_process(tmp_path).startswith("15.0 found")
+        assert sum_in_a_new_process() == f"{total} compiled compiled compiled"
+    assert sum_in_a_new_process().startswith("15.0 found")
 
 
 def test_a_kernel_is_compiled_again_when_a_constant_of_another_file_has_changed(tmp_path):

@@ -34,6 +34,7 @@ class Reference:
     rtol: float = 1e-12
     time: float = 0.0
     events: list = field(default_factory=list)
+    inverses: dict = field(default_factory=dict)
 
     def __post_init__(self):
         self.w, self.a = np.array(self.w, float), np.array(self.a, float)
@@ -58,10 +59,16 @@ class Reference:
         pull = (eta * r) @ self.X
         for j in np.flatnonzero(np.any(self.sides == 0, axis=1)):
             k = np.flatnonzero(self.sides[j] == 0)
-            free, *_ = np.linalg.lstsq(self.X[k].T, -pull[j], rcond=None)
+            free = -self.inverse(tuple(k)) @ pull[j]
             pull[j] = pull[j] + free @ self.X[k]
             eta[j, k] = free / r[k]
         return pull, eta
+
+    def inverse(self, walls):
+        """The least-squares solution for slopes on some walls, kept: the right-hand side asks for it at every time."""
+        if walls not in self.inverses:
+            self.inverses[walls] = np.linalg.pinv(self.X[list(walls)].T)
+        return self.inverses[walls]
 
     def unpack(self, state):
         z = state.reshape(len(self.a), -1) * self.size[:, None]
@@ -78,8 +85,10 @@ class Reference:
         length = np.sqrt(np.sum(w**2, axis=1) + a**2)
         walls = self.sides * (w @ self.X.T) / (length[:, None] * np.linalg.norm(self.X, axis=1))
         walls = np.where(self.sides == 0, np.inf, walls)
-        _, eta = self.pulls(self.force(self.outputs(w, a)))
-        slide = np.where(self.sides == 0, np.minimum(eta - self.leak, 1.0 - eta), np.inf)
+        slide = np.full(self.sides.shape, np.inf)
+        if np.any(self.sides == 0):
+            _, eta = self.pulls(self.force(self.outputs(w, a)))
+            slide = np.where(self.sides == 0, np.minimum(eta - self.leak, 1.0 - eta), np.inf)
         return np.concatenate([walls.ravel(), slide.ravel()])
 
     def run(self, end):

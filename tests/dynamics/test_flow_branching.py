@@ -1,5 +1,7 @@
 """Neurons whose way depends on the tolerance: one is put where it does, by bisection, and only it is named."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -29,12 +31,10 @@ def side_taken(angle, solver):
 
 def on_the_edge(solver):
     """An angle at which the light neuron goes one way, and one next to it at which it goes the other way."""
-    angles = np.linspace(0.0, 2.0 * np.pi, 25)
-    ends = np.array([side_taken(angle, solver) for angle in angles])
-    jumps = np.abs(np.diff(ends)) > 1.0
-    assert np.any(jumps)
-    jump = int(np.argmax(jumps))
-    low, high, end = angles[jump], angles[jump + 1], ends[jump]
+    ways = ((angle, side_taken(angle, solver)) for angle in np.linspace(0.0, 2.0 * np.pi, 25))
+    low, high, end = next(
+        (low, high, end) for (low, end), (high, other) in itertools.pairwise(ways) if abs(other - end) > 1.0
+    )
     while high - low > 1e-12:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if abs(side_taken(middle, solver) - end) < 0.5 else (low, middle)

@@ -46,7 +46,7 @@ def test_agrees_with_the_hessian_of_jax(rng, loss):
 
     with jax.enable_x64(True):
         theta = jnp.asarray(np.column_stack([problem.network.w, problem.network.a]).ravel())
-        expected, slope = np.asarray(jax.hessian(objective)(theta)), np.asarray(jax.grad(objective)(theta))
+        expected, slope = (np.asarray(jax.jit(of)(theta)) for of in (jax.hessian(objective), jax.grad(objective)))
     hessian = Hessian(problem, problem.network)
     np.testing.assert_allclose(hessian.matrix(), expected, atol=1e-8 * np.abs(expected).max())
     np.testing.assert_allclose(hessian.gradient.ravel(), slope, atol=1e-10 * np.abs(slope).max())

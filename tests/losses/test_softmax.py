@@ -136,7 +136,7 @@ def test_the_same_formulas_serve_numba_and_jax(num_outputs, rng):
         return of_jax[1](columns, y, of_jax[0](columns, y)).sum()
 
     with jax.enable_x64(True):
-        assert np.allclose(-jax.grad(total)(jax.numpy.asarray(h.T)).T, LOSS.force(h, y), atol=1e-12)
+        assert np.allclose(-jax.jit(jax.grad(total))(h.T).T, LOSS.force(h, y), atol=1e-12)
 
 
 class TestSquareLossOfSeveralOutputs:

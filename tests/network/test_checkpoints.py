@@ -212,7 +212,7 @@ def test_equinox_and_flax(rng):
     x = rng.standard_normal((4, 3)).astype(np.float32)
     network = Network.from_equinox(model)
     np.testing.assert_allclose(
-        network(np.column_stack([x, np.ones(4)])), jax.vmap(model)(x)[:, 0], rtol=1e-4, atol=1e-6
+        network(np.column_stack([x, np.ones(4)])), jax.jit(jax.vmap(model))(x)[:, 0], rtol=1e-4, atol=1e-6
     )
     w, a = rng.standard_normal((5, 3)), rng.standard_normal(5)
     params = {"params": {"Dense_0": {"kernel": w.T}, "Dense_1": {"kernel": a[:, None]}}}

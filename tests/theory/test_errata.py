@@ -10,7 +10,7 @@ import pytest
 from reluflow.errors import InvalidInputError
 from reluflow.found_papers import found_papers
 from reluflow.theory.comparison import none_of
-from reluflow.theory.erratum import Erratum, codes_in, errata_of, errata_page
+from reluflow.theory.erratum import Erratum, codes_in, errata_of, errata_page, measured
 from reluflow.theory.registry import theorem_named, theorems
 
 ROOT = Path(__file__).parents[2]
@@ -41,8 +41,9 @@ def test_an_erratum_without_cases_and_without_a_reason_is_refused():
 
 @pytest.mark.parametrize("erratum", [e for e in ALL if e.failing is not None], ids=lambda e: e.key)
 def test_the_printed_form_fails_and_the_corrected_one_holds(erratum):
-    assert erratum.failing().holds is False, erratum.failing().detail
-    assert erratum.holding().holds is True, erratum.holding().detail
+    failing, holding = measured(erratum.failing), measured(erratum.holding)
+    assert failing.holds is False, failing.detail
+    assert holding.holds is True, holding.detail
 
 
 def test_every_code_a_theorem_names_is_an_erratum():

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -22,33 +23,116 @@ SOURCES = Path(reluflow.__file__).parent
 EXAMPLE = SOURCES.parents[1] / "examples" / "own_paper"
 
 
-@pytest.fixture
-def smith(tmp_path):
-    """The example of a package by somebody else, in a folder, with some files changed and an entry point."""
+class Said(NamedTuple):
+    """How a command ended and what it said."""
 
-    def install(changed, key="smith2025"):
-        package = tmp_path / "own_paper" / key
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(EXAMPLE / "own_paper" / "smith2025", package, ignore=ignored)
-        (package.parent / "__init__.py").write_text("")
-        for name, text in changed.items():
-            (package / name).write_text(text)
-        metadata = tmp_path / "own_paper-1.dist-info"
-        metadata.mkdir()
-        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: own_paper\nVersion: 1\n")
-        (metadata / "entry_points.txt").write_text(f"[reluflow.papers]\n{key} = own_paper.{key}\n")
-        return tmp_path
-
-    return install
+    code: int
+    stdout: str
+    stderr: str
 
 
-def run(*words, before=(), paths=(SOURCES.parent,)):
-    """A command, after others in the same process, with these folders first in the path."""
-    path = f"import sys; sys.path[:0] = {[str(path) for path in paths]!r}"
-    code = f"{path}\nfrom reluflow.cli.main import run\n"
-    code += f"for words in {[list(command) for command in before]!r}:\n    try:\n        run(words)\n"
-    code += f"    except SystemExit as end:\n        assert end.code == 0\nrun({list(words)!r})"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+IN_ONE_PROCESS = """
+import contextlib, io, json, sys
+sys.path[:0] = json.loads(sys.argv[1])
+from reluflow.cli.main import run
+said = []
+for words in json.loads(sys.argv[2]):
+    code, out, err = 0, io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            run(words)
+        except SystemExit as end:
+            code = end.code
+    said.append((code, out.getvalue(), err.getvalue()))
+menu = []
+if len(sys.argv) > 3:
+    from reluflow.lab.adapter import schemes
+    menu = [scheme["name"] for scheme in schemes()]
+print(json.dumps({"said": said, "menu": menu}))
+"""
+
+
+def run(*commands, paths=(SOURCES.parent,), asks_the_lab=False):
+    """What each of several commands says in one process, with these folders first in the path, and the lab's starts."""
+    given = [json.dumps([str(path) for path in paths]), json.dumps(commands), *(["lab"] if asks_the_lab else [])]
+    process = [sys.executable, "-c", IN_ONE_PROCESS, *given]
+    found = json.loads(subprocess.run(process, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    return [Said(*said) for said in found["said"]], found["menu"]
+
+
+def text_of(file, old, new):
+    """A file of the example with some words changed."""
+    text = (EXAMPLE / "own_paper" / "smith2025" / file).read_text()
+    assert old in text
+    return text.replace(old, new)
+
+
+ASSUMPTIONS = """
+from reluflow.theory.condition import Assumption
+
+def judge(facts):
+    raise ValueError("out of ink")
+
+ASSUMPTIONS = (Assumption("carter-a1", "carter2025", "the points are two", judge),)
+"""
+STARTS = """
+import numpy as np
+from reluflow.network import Initialization
+STARTS = (Initialization("wright-row", "wright2025", "Sec. 1", "each neuron one", lambda m, d, K, rng: (np.ones((m, d)),
+                         np.ones((m, K)))),)
+"""
+# the packages of other people: the example under another key, with a file changed
+PACKAGES = {
+    "adams2025": ("paper.py", "import no_such_package"),
+    "brown2025": ("paper.py", "PAPER = 7"),
+    "clark2025": ("data.py", "raise ValueError('out of ink')"),
+    "davis2025": ("data.py", "DATASETS = (7,)"),
+    "evans2025": ("theorems.py", "RESULTS = 7"),
+    "foster2025": ("figures/figure_1.py", "def ("),
+    "green2025": ("data.py", text_of("data.py", "smith-two-points", "three-points").replace("smith2025", "green2025")),
+    "harris2025": ("theorems.py", text_of("theorems.py", '"smith2025:thm1"', '"jones:thm1"')),
+    "carter2025": ("assumptions.py", ASSUMPTIONS),
+    "wright2025": ("starts.py", STARTS),
+    "phuong2021": ("paper.py", text_of("paper.py", "smith2025", "phuong2021")),
+}
+COMMANDS = {
+    "datasets": ["datasets"],
+    "theorems": ["theorems"],
+    "reproduce": ["reproduce"],
+    "diagnose": ["diagnose", "three-points", "--json"],
+    "train": ["train", "wright-two-points", "--init", "wright-row", "--width", "2", "--scale", "0.5", "--json"],
+    "refused": ["train", "three-points", "--init", "wright-row "],
+}
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory):
+    """What commands say with these packages installed, and the starts on the lab's menu: one process, 2 seconds."""
+    folder = tmp_path_factory.mktemp("others")
+    for key, (changed, text) in PACKAGES.items():
+        package = folder / "own_paper" / key
+        shutil.copytree(EXAMPLE / "own_paper" / "smith2025", package, ignore=shutil.ignore_patterns("__pycache__"))
+        for file in package.rglob("*.py"):
+            file.write_text(file.read_text().replace("smith2025", key).replace("smith-", f"{key[:-4]}-"))
+        (package / changed).write_text(text)
+    (folder / "own_paper" / "__init__.py").write_text("")
+    metadata = folder / "own_paper-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: own_paper\nVersion: 1\n")
+    points = "".join(f"{key} = own_paper.{key}\n" for key in PACKAGES)
+    (metadata / "entry_points.txt").write_text(f"[reluflow.papers]\n{points}")
+    said, menu = run(*COMMANDS.values(), paths=(folder, SOURCES.parent), asks_the_lab=True)
+    return {**dict(zip(COMMANDS, said, strict=True)), "menu": menu}
+
+
+def sentences_about(key, others):
+    """Every line on the standard error of any command that names a package, with the command."""
+    return [
+        (command, line)
+        for command in COMMANDS
+        for line in others[command].stderr.splitlines()
+        if f"`own_paper.{key}`" in line
+    ]
 
 
 def test_the_example_of_a_paper_by_others_is_installed_and_there(tmp_path):
@@ -61,120 +145,85 @@ def test_the_example_of_a_paper_by_others_is_installed_and_there(tmp_path):
     paths = (place, SOURCES.parent)
     listing = (("theorems", "smith2025"), ("datasets",), ("check", "smith2025:thm1"))
     draw = ("reproduce", "smith2025/fig1", "--quick", "--json", "--out", str(tmp_path / "out"))
-    found = run(*draw, before=listing, paths=paths)
-    for words in ("smith2025:thm1", "smith-two-points", "Verdict: holds"):
+    (*listed, drawn), _ = run(*listing, draw, paths=paths)
+    for found, words in zip(listed, ("smith2025:thm1", "smith-two-points", "Verdict: holds"), strict=True):
+        assert found.code == 0
         assert words in found.stdout, found.stderr
-    (figure,) = json.loads(found.stdout[found.stdout.rindex("\n{") :])["figures"]
+    (figure,) = json.loads(drawn.stdout)["figures"]
     assert [claim["holds"] for claim in figure["claims"]] == [True]
     assert Path(figure["files"][0]).is_file()
 
 
-OF_SMITH = "paper `smith2025` in `own_paper.smith2025` is left out:"
 NO_TUPLE = "it must be a tuple of "
 
 
 @pytest.mark.parametrize(
-    ("listing", "ours", "file", "text", "what", "why"),
+    ("listing", "ours", "key", "what", "why"),
     [
-        (
-            "datasets",
-            "three-points",
-            "paper.py",
-            "import no_such_package",
-            "The",
-            "it fails with ModuleNotFoundError: ",
-        ),
-        ("datasets", "three-points", "paper.py", "PAPER = 7", "The", "`paper.PAPER` must be a Paper with the key "),
-        (
-            "datasets",
-            "three-points",
-            "data.py",
-            "raise ValueError('out of ink')",
-            "`data`",
-            "it fails with ValueError: ",
-        ),
-        ("datasets", "three-points", "data.py", "DATASETS = (7,)", "`data.DATASETS`", NO_TUPLE),
-        ("theorems", "lyu2021:thm3.1", "theorems.py", "RESULTS = 7", "`theorems.RESULTS`", NO_TUPLE),
-        ("reproduce", "lyu2021/fig1", "figures/figure_1.py", "def (", "`figure_1.py`", "it fails with SyntaxError"),
+        ("datasets", "three-points", "adams2025", "The", "it fails with ModuleNotFoundError: "),
+        ("datasets", "three-points", "brown2025", "The", "`paper.PAPER` must be a Paper with the key "),
+        ("datasets", "three-points", "clark2025", "`data`", "it fails with ValueError: "),
+        ("datasets", "three-points", "davis2025", "`data.DATASETS`", NO_TUPLE),
+        ("theorems", "lyu2021:thm3.1", "evans2025", "`theorems.RESULTS`", NO_TUPLE),
+        ("reproduce", "lyu2021/fig1", "foster2025", "`figure_1.py`", "it fails with SyntaxError"),
     ],
 )
-def test_a_broken_one_is_named_in_one_sentence_and_the_others_are_there(smith, listing, ours, file, text, what, why):
+def test_a_broken_one_is_named_in_one_sentence_and_the_others_are_there(others, listing, ours, key, what, why):
     """A list that is none, and a figure that is no Python, ended every command with the trace of an error."""
-    found = run(listing, paths=(smith({file: text}), SOURCES.parent))
-    assert found.returncode == 0, found.stderr
-    assert ours in found.stdout
-    (sentence,) = found.stderr.strip().splitlines()
+    assert others[listing].code == 0, others[listing].stderr
+    assert ours in others[listing].stdout
+    ((command, sentence),) = sentences_about(key, others)
+    assert command == listing
     subject = what if what == "The" else f"{what} of the"
-    assert sentence.startswith(f"Note: {subject} {OF_SMITH} {why}")
+    assert sentence.startswith(f"Note: {subject} paper `{key}` in `own_paper.{key}` is left out: {why}")
 
 
-def test_a_name_that_is_taken_stays_with_its_owner(smith):
+def test_nothing_else_is_said_of_them(others):
+    said = [line for command in ("datasets", "theorems", "reproduce") for line in others[command].stderr.splitlines()]
+    assert len(said) == 6 + 3, said  # the broken ones; a name, a result and a key that are others'
+
+
+def test_a_name_that_is_taken_stays_with_its_owner(others):
     """A dataset called three-points in the package of somebody else took the place of ours without a word."""
-    text = (EXAMPLE / "own_paper" / "smith2025" / "data.py").read_text().replace("smith-two-points", "three-points")
-    found = run("diagnose", "three-points", "--json", paths=(smith({"data.py": text}), SOURCES.parent))
-    assert json.loads(found.stdout)["n"] == 3
-    assert f"Note: `three-points` in `data.DATASETS` of the {OF_SMITH} the name is taken." in found.stderr
+    assert json.loads(others["diagnose"].stdout)["n"] == 3
+    ((_, sentence),) = sentences_about("green2025", others)
+    left_out = "of the paper `green2025` in `own_paper.green2025` is left out: the name is taken."
+    assert sentence == f"Note: `three-points` in `data.DATASETS` {left_out}"
 
 
-def test_a_result_under_the_key_of_another_paper_is_left_out(smith):
+def test_a_result_under_the_key_of_another_paper_is_left_out(others):
     """It was listed, and `check` did not know it."""
-    text = (EXAMPLE / "own_paper" / "smith2025" / "theorems.py").read_text().replace('"smith2025:thm1"', '"jones:thm1"')
-    found = run("theorems", paths=(smith({"theorems.py": text}), SOURCES.parent))
-    assert "jones:thm1" not in found.stdout
-    assert (
-        f"Note: `jones:thm1` in `theorems.RESULTS` of the {OF_SMITH} a key must begin with smith2025:." in found.stderr
-    )
+    assert others["theorems"].code == 0
+    assert "wright2025:thm1" in others["theorems"].stdout
+    assert "jones:thm1" not in others["theorems"].stdout
+    ((_, sentence),) = sentences_about("harris2025", others)
+    left_out = "of the paper `harris2025` in `own_paper.harris2025` is left out: a key must begin with harris2025:."
+    assert sentence == f"Note: `jones:thm1` in `theorems.RESULTS` {left_out}"
 
 
-ASSUMPTIONS = """
-from reluflow.theory.condition import Assumption
-
-def judge(facts):
-    raise ValueError("out of ink")
-
-ASSUMPTIONS = (Assumption("smith-a1", "smith2025", "the points are two", judge),)
-"""
-
-
-def test_an_assumption_that_cannot_be_judged_is_undecided_and_the_others_are_judged(smith):
+def test_an_assumption_that_cannot_be_judged_is_undecided_and_the_others_are_judged(others):
     """`diagnose` ended with the trace of an error for every dataset."""
-    paths = (smith({"assumptions.py": ASSUMPTIONS}), SOURCES.parent)
-    found = run("diagnose", "three-points", "--json", paths=paths)
-    assert found.returncode == 0, found.stderr
-    conditions = {condition["key"]: condition for condition in json.loads(found.stdout)["conditions"]}
-    assert conditions["smith-a1"]["holds"] is None
-    assert conditions["smith-a1"]["detail"] == "its judgement fails with ValueError: out of ink"
+    assert others["diagnose"].code == 0, others["diagnose"].stderr
+    conditions = {condition["key"]: condition for condition in json.loads(others["diagnose"].stdout)["conditions"]}
+    assert conditions["carter-a1"]["holds"] is None
+    assert conditions["carter-a1"]["detail"] == "its judgement fails with ValueError: out of ink"
     assert conditions["boursier-a4"]["holds"] is not None
 
 
-STARTS = """
-import numpy as np
-from reluflow.network import Initialization
-STARTS = (Initialization("smith-row", "smith2025", "Sec. 1", "each neuron one", lambda m, d, K, rng: (np.ones((m, d)),
-                         np.ones((m, K)))),)
-"""
-
-
-def test_a_paper_brings_its_initialisations(smith):
+def test_a_paper_brings_its_initialisations(others):
     """They are found like its datasets: `class-pairs`, which one paper alone uses, lived outside its folder."""
-    paths = (smith({"starts.py": STARTS}), SOURCES.parent)
-    words = ("train", "smith-two-points", "--init", "smith-row", "--width", "2", "--scale", "0.5", "--json")
-    refused = run("train", "three-points", "--init", "smith-row ", before=(words,), paths=paths)
-    assert '"outcome"' in refused.stdout, refused.stderr
-    assert "smith-row" in refused.stderr
-    menu = "from reluflow.lab.adapter import schemes; print([s['name'] for s in schemes()])"
-    path = f"import sys; sys.path[:0] = {[str(path) for path in paths]!r}\n"
-    listed = subprocess.run([sys.executable, "-c", path + menu], capture_output=True, text=True, check=True).stdout
-    assert "'smith-row'" in listed
-    assert "'class-pairs'" in listed
-    assert "min2025-s" not in listed, "a start on one dataset alone is on no menu"
+    assert '"outcome"' in others["train"].stdout, others["train"].stderr
+    assert others["refused"].code == 2
+    assert "wright-row" in others["refused"].stderr
+    assert "wright-row" in others["menu"]
+    assert "class-pairs" in others["menu"]
+    assert not [name for name in others["menu"] if name.startswith("min2025-s")], "a start on one dataset is on no menu"
 
 
-def test_a_key_that_is_taken_is_left_out(smith):
-    paper = (EXAMPLE / "own_paper" / "smith2025" / "paper.py").read_text().replace("smith2025", "phuong2021")
-    found = run("datasets", paths=(smith({"paper.py": paper}, key="phuong2021"), SOURCES.parent))
-    assert "there is a paper of this key already" in found.stderr
-    assert "phuong-toy" in found.stdout
+def test_a_key_that_is_taken_is_left_out(others):
+    ((_, sentence),) = sentences_about("phuong2021", others)
+    assert "there is a paper of this key already" in sentence
+    assert "phuong-toy" in others["datasets"].stdout
 
 
 EVERYTHING = """
@@ -212,9 +261,8 @@ print(len(papers()), len(theorems()), sys.argv[2] in " ".join(texts))
 def test_without_its_folder_a_paper_is_gone_and_everything_else_works(tmp_path, paper):
     """Without boursier2024 the list of figures named one of it, and `diagnose three-points` had no dataset."""
     shutil.copytree(SOURCES, tmp_path / "reluflow", ignore=shutil.ignore_patterns("__pycache__", paper))
-    for words in (["theorems"], ["datasets"], ["reproduce"]):
-        found = run(*words, paths=(tmp_path,))
-        assert found.returncode == 0, found.stderr
+    for found in run(["theorems"], ["datasets"], ["reproduce"], paths=(tmp_path,))[0]:
+        assert found.code == 0, found.stderr
         assert paper not in found.stdout
         assert len(found.stdout) > 300
     code = [sys.executable, "-c", EVERYTHING, str(tmp_path), f"{paper}:"]

@@ -36,8 +36,7 @@ def similarities(network: Any, X: ArrayLike, *, precision: Precision = "float64"
     with arithmetic(precision):
         samples = on_device(np.asarray(X), precision)
         layers = (samples, *_in_blocks(_features, on_device(network, precision), samples))
-        flat = (layer.reshape(samples.shape[0], -1) for layer in layers)
-        return tuple(np.asarray(layer @ layer.T, dtype=np.float64) for layer in flat)
+        return tuple(np.asarray(_products(layer), dtype=np.float64) for layer in layers)
 
 
 def parameter_norms(network: Any) -> Any:
@@ -54,9 +53,10 @@ def outputs_on_device(network: Any, samples: Any) -> Any:
 def _in_blocks(function: Callable[[Any, Any], Any], network: Any, samples: Any) -> Any:
     """Apply a compiled function to blocks of one shape: a loop in Python, as compiled loops slow convolutions down."""
     count = samples.shape[0]
-    block = min(BLOCK, count)
-    padded = jnp.pad(samples, ((0, -count % block), (0, 0)))
-    parts = [function(network, padded[first : first + block]) for first in range(0, count, block)]
+    if count <= BLOCK:
+        return function(network, samples)
+    padded = jnp.pad(samples, ((0, -count % BLOCK), (0, 0)))
+    parts = [function(network, padded[first : first + BLOCK]) for first in range(0, count, BLOCK)]
     return jax.tree.map(lambda *arrays: jnp.concatenate(arrays)[:count], *parts)
 
 
@@ -68,3 +68,9 @@ def _outputs(network: Any, samples: Any) -> Any:
 @equinox.filter_jit
 def _features(network: Any, samples: Any) -> Any:
     return jax.vmap(network.features)(samples)
+
+
+@jax.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _products(layer: Any) -> Any:
+    flat = layer.reshape(layer.shape[0], -1)
+    return flat @ flat.T

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,7 @@ class _Run:
         self.iteration = 0
         self.has_diverged = False
         self._last = descent.num_steps(dataset.n)
+        self._loss = loss
         self._value = in_namespace(loss.formulas.value, jnp)
         self._factor = loss.sample_weight(dataset.n) * dataset.n
         self._samples, self._labels = (on_device(np.array(part), descent.precision) for part in (dataset.X, dataset.y))
@@ -140,7 +142,7 @@ class _Run:
         parameters, self._structure = equinox.partition(placed, equinox.is_inexact_array)
         self._optimizer = descent.transformation()
         # parameters, the state of the optimiser, and the parameters one step earlier
-        self._state = (parameters, self._optimizer.init(parameters), parameters)
+        self._state = (parameters, jax.jit(self._optimizer.init)(parameters), parameters)
         self._chunk = 1
         self._tables = _tables(descent, dataset.n)
         self._data: tuple[Any, ...] = ()  # samples, labels, and the present table of batches
@@ -168,8 +170,8 @@ class _Run:
 
     def loss(self) -> float:
         """The objective on all samples."""
-        values = self._value(outputs_on_device(self.network, self._samples), self._labels)
-        return float(self._factor * jnp.mean(values))
+        outputs = outputs_on_device(self.network, self._samples)
+        return self._factor * float(_mean_value(self._loss, outputs, self._labels))
 
     def advance_to(self, iteration: int) -> None:
         """Go on to an iteration, unless the loss is lost before."""
@@ -233,7 +235,7 @@ class _Run:
 def _check_network(network: Any, samples: Any) -> None:
     """Refuse a network that does not map a sample to a number."""
     try:
-        shape = jax.eval_shape(network, samples[0]).shape
+        shape = jax.eval_shape(lambda X: network(X[0]), samples).shape
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InvalidInputError(
@@ -254,6 +256,11 @@ def _tables(descent: DeepDescent, num_samples: int) -> Iterator[tuple[NDArray[np
     epochs = max(1, min(_LARGEST_TABLE // (per_epoch * descent.batch), all_epochs))
     while True:
         yield batch_table(rng, num_samples, descent.batch, epochs=epochs)
+
+
+@partial(jax.jit, static_argnums=0)  # one program, where each operation of a formula would be compiled by itself
+def _mean_value(loss: AbstractLoss, outputs: Any, labels: Any) -> Any:
+    return jnp.mean(in_namespace(loss.formulas.value, jnp)(outputs, labels))
 
 
 @equinox.filter_jit

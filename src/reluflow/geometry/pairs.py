@@ -65,9 +65,9 @@ def pair_summary(X: FloatArray, y: FloatArray) -> PairSummary:
                     negative_sums[right] += negative.sum(axis=0)
             cosines = products / (norms[left][:, None] * norms[right][None, :])
             same = y[left][:, None] * y[right][None, :] > 0
-            diagonal = np.arange(left.start, left.stop)[:, None] == np.arange(right.start, right.stop)[None, :]
-            min_same = min(min_same, float(np.min(cosines, where=same & ~diagonal, initial=np.inf)))
-            max_cross = max(max_cross, float(np.max(-cosines, where=~same, initial=-np.inf)))
+            max_cross = max(max_cross, float(np.max(np.where(same, -np.inf, -cosines))))
+            same &= np.arange(left.start, left.stop)[:, None] != np.arange(right.start, right.stop)
+            min_same = min(min_same, float(np.min(np.where(same, cosines, np.inf))))
     return PairSummary(min_same, max_cross, negative_sums, is_complete)
 
 

@@ -88,6 +88,12 @@ def erratum_keys(paper: str, text: str) -> tuple[str, ...]:
     return tuple(f"{paper}:{code}" for code in codes_in(text))
 
 
+@cache
+def measured(case: Case) -> Comparison:
+    """What a case of an erratum gives, which is the same every time: measured once in a process."""
+    return case()
+
+
 _HEAD = """# Errata
 
 What the papers print and what holds instead. Codes such as E3 in statements, tables and messages refer to this page,
@@ -119,6 +125,6 @@ def _measured(erratum: Erratum) -> list[str]:
     if erratum.failing is None or erratum.holding is None:
         return [f"- **Not measured:** {erratum.unmeasured}"]
     return [
-        f"- **The printed form, measured:** {erratum.failing().detail}",
-        f"- **The corrected form, measured:** {erratum.holding().detail}",
+        f"- **The printed form, measured:** {measured(erratum.failing).detail}",
+        f"- **The corrected form, measured:** {measured(erratum.holding).detail}",
     ]

@@ -151,7 +151,7 @@ def test_a_sliding_neuron_is_pulled_along_its_wall(any_device):
 @pytest.mark.parametrize("loss", [SquareLoss(), LogisticLoss()])
 def test_a_run_is_the_same_on_any_device(any_device, loss):
     """The outputs differ by what the two roundings make of one tolerance; events come in the same order."""
-    problem = some_problem(loss)
+    problem = some_problem(loss, n=150)
     runs = [train(problem, CollocationFlow(1e-7, device=device), until=AtTime(1.5)) for device in ("cpu", "gpu")]
     host, device = runs
     assert np.max(np.abs(host.end.outputs - device.end.outputs)) <= 1e-7 * np.max(np.abs(host.end.outputs))
@@ -172,8 +172,8 @@ def test_a_run_of_classes_is_the_same_on_any_device(any_device, has_bias, monkey
         "largest_modes_of_outputs",
         lambda self, *parts: asked.append(parts) or search(self, *parts),
     )
-    problem = some_classes(has_bias=has_bias)
-    host, device = (train(problem, CollocationFlow(1e-7, device=where), until=AtTime(12.0)) for where in ("cpu", "gpu"))
+    problem = some_classes(has_bias=has_bias, n=90)
+    host, device = (train(problem, CollocationFlow(1e-7, device=where), until=AtTime(6.0)) for where in ("cpu", "gpu"))
     assert asked
     assert np.max(np.abs(host.predictions - device.predictions)) <= 1e-7 * np.max(np.abs(host.predictions))
     named = [sorted((event.neuron, event.sample, event.kind) for event in run.events) for run in (host, device)]

@@ -23,6 +23,20 @@ def test_the_clock_of_a_fading_loss_is_exact():
         assert clock.place_of(float(exact[1])) == pytest.approx(0.7, abs=1e-12)
 
 
+@pytest.mark.parametrize("fall", [-500.0, -20.0, -0.1, 3.0, 80.0, 2e3])
+def test_the_place_of_a_time_is_found_in_a_few_evaluations(fall, monkeypatch):
+    """Bisection took 57 for each requested time, and these 40 % of a small run."""
+    clock = FadingClock(RULE.nodes, -fall * np.concatenate([[0.0], RULE.nodes]), 2.0)
+    found, asked = clock.log_elapsed, []
+    monkeypatch.setattr(clock, "log_elapsed", lambda taus: asked.append(taus) or found(taus))
+    for tau in (1e-8, 1e-3, 0.2, 0.7, 1.0):
+        time = float(found(np.array([tau]))[0])
+        asked.clear()
+        at_place = float(found(np.array([clock.place_of(time)]))[0])
+        assert at_place == pytest.approx(time, abs=1e-14 * max(1.0, abs(time)))
+        assert len(asked) < 40
+
+
 def test_the_clock_sees_all_time_that_passes_on_a_bent_way():
     rng = np.random.default_rng(0)
     nodes, weights = np.polynomial.legendre.leggauss(8)

@@ -36,7 +36,7 @@ def leave_out_negligible(monkeypatch):
     return set_to
 
 
-def of_many_sizes(seed, loss, n=60, d=6, m=12):
+def of_many_sizes(seed, loss, n=30, d=4, m=8):
     """Two classes with a gap, samples of lengths 1 to 10: the longest are soon fitted by e^100."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
@@ -47,7 +47,7 @@ def of_many_sizes(seed, loss, n=60, d=6, m=12):
     return TrainingProblem(data, loss, network)
 
 
-def classes_of_many_sizes(seed, n=60, d=6, m=12):
+def classes_of_many_sizes(seed, n=36, d=4, m=8):
     """Three classes with gaps, samples of lengths 1 to 10."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((n, d)), np.arange(n) % 3

@@ -83,17 +83,19 @@ class FadingClock:
         return np.ravel(taus[:, None] - before)
 
     def place_of(self, log_elapsed: float) -> float:
-        """The tau at which so much time has passed, to rounding."""
-        low, high = 0.0, 1.0
+        """The tau at which so much time has passed, to rounding, by Newton's method in logarithms within a bracket."""
+        low, high, tau = 0.0, 1.0, 1.0
         for _ in range(60):
-            middle = 0.5 * (low + high)
-            if self.log_elapsed(np.array([middle]))[0] < log_elapsed:
-                low = middle
-            else:
-                high = middle
-            if high - low <= 1e-15 * high:
+            found = float(self.log_elapsed(np.array([tau]))[0])
+            ahead = log_elapsed - found
+            low, high = (tau, high) if ahead > 0.0 else (low, tau)
+            log_speed = float(self._at(np.array([tau]))[0]) + self._log_length - found  # d ln(elapsed)/d tau
+            step = ahead * math.exp(min(-log_speed, LARGEST_LOG)) / tau
+            proposal = tau * math.exp(max(-3.0, min(step, 3.0)))
+            if abs(step) <= 1e-15 or high - low <= 1e-15 * high:
                 break
-        return high
+            tau = proposal if low < proposal < high else 0.5 * (low + high)
+        return tau
 
     def _at(self, taus: FloatArray) -> FloatArray:
         return np.asarray(np.polynomial.polynomial.polyval(taus, self._powers))

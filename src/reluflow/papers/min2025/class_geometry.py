@@ -100,8 +100,8 @@ class ClassGeometry:
             rows = slice(first, first + _BLOCK)
             cosines = unit[rows] @ unit.T
             is_same = self.labels[rows, None] == self.labels[None, :]
-            same_least = min(same_least, float(np.min(cosines, where=is_same, initial=1.0)))
-            other_most = max(other_most, float(np.max(cosines, where=~is_same, initial=-1.0)))
+            same_least = min(same_least, float(np.min(np.where(is_same, cosines, 1.0))))
+            other_most = max(other_most, float(np.max(np.where(is_same, -1.0, cosines))))
         return same_least, other_most
 
     @property

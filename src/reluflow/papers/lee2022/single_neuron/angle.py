@@ -7,6 +7,7 @@ delta = pi - phi = angle(w, w*), and psi = log tan(phi/2) resolves both ends of 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,7 @@ from reluflow.errors import InvalidInputError
 
 # sin x - x cos x = sum_k (-1)^(k+1) 2k x^(2k+1) / (2k+1)!; nine terms reach the last bit for |x| <= 1.
 _SERIES = tuple((-1.0) ** (k + 1) * 2 * k / math.factorial(2 * k + 1) for k in range(9, 0, -1))
+LARGEST_EXPONENT = 700.0  # whose exponential is a double
 
 
 def arc_excess(x: ArrayLike) -> FloatArray:
@@ -25,12 +27,18 @@ def arc_excess(x: ArrayLike) -> FloatArray:
     '3.333333333300e-16'
     """
     angle = np.asarray(x, dtype=np.float64)
-    square = np.square(np.where(np.abs(angle) < 1.0, angle, 0.0))
-    series = np.zeros_like(square)
-    for coefficient in _SERIES:
-        series = series * square + coefficient
+    is_small = np.abs(angle) < 1.0
+    square = np.square(np.where(is_small, angle, 0.0))
     direct = np.sin(angle) - angle * np.cos(angle)
-    return np.asarray(np.where(np.abs(angle) < 1.0, series * square * angle, direct))
+    return np.asarray(np.where(is_small, _series(square) * square * angle, direct))
+
+
+def arc_excess_at(x: float) -> float:
+    """The same of one angle, for integrators, which ask for one at a time."""
+    if abs(x) < 1.0:
+        square = x * x
+        return float(_series(square) * square * x)
+    return math.sin(x) - x * math.cos(x)
 
 
 def overlap(phi: ArrayLike) -> FloatArray:
@@ -55,6 +63,11 @@ def deficit(gap: ArrayLike) -> FloatArray:
     """
     delta = np.asarray(gap, dtype=np.float64)
     return np.asarray(2.0 * np.square(np.sin(0.5 * delta)) - arc_excess(delta) / np.pi)
+
+
+def deficit_at(gap: float) -> float:
+    """The same of one gap."""
+    return float(2.0 * math.sin(0.5 * gap) ** 2 - arc_excess_at(gap) / math.pi)
 
 
 def phi_of_psi(psi: ArrayLike) -> FloatArray:
@@ -98,6 +111,13 @@ def gap_between(w: ArrayLike, teacher: ArrayLike) -> FloatArray:
 
 
 def _exponential(values: ArrayLike) -> FloatArray:
-    """Exp without a warning when it saturates: the arctangent of infinity is the right answer."""
-    with np.errstate(over="ignore", under="ignore"):
-        return np.asarray(np.exp(np.asarray(values, dtype=np.float64)))
+    """Exp that saturates below infinity, where the arctangent is pi/2 all the same."""
+    return np.asarray(np.exp(np.minimum(values, LARGEST_EXPONENT)))
+
+
+def _series(square: Any) -> Any:
+    """The series of the arc excess over x^3, of one x^2 or of many."""
+    total: Any = 0.0
+    for coefficient in _SERIES:
+        total = total * square + coefficient
+    return total

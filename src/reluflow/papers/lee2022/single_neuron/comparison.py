@@ -145,16 +145,19 @@ def escape_time(q: int, initial: float, level: float) -> float:
 
 def _regular_time(q: int, value: FloatArray) -> FloatArray:
     """H without its singular term log|u - 1|/(q+1); above `_SERIES_FROM` the whole of H by its series."""
+    value = np.asarray(value)
     power = q + 1
+    regular = np.empty_like(value)
+    is_inside = value < _SERIES_FROM
+    inside, inverse = value[is_inside], 1.0 / value[~is_inside]
     roots = np.exp(2j * np.pi * np.arange(1, power) / power)
-    inside = np.minimum(value, _SERIES_FROM)
-    logs = np.log(inside[..., None] - roots)
-    fractions = inside ** (1.0 - q) / (q - 1) + np.real(logs @ np.square(roots)) / power
-    inverse = 1.0 / np.maximum(value, _SERIES_FROM)
-    series = np.zeros_like(value)
+    logs = np.log(inside[:, None] - roots)
+    regular[is_inside] = inside ** (1.0 - q) / (q - 1) + np.real(logs @ np.square(roots)) / power
+    ratio, series = inverse**power, np.zeros_like(inverse)
     for n in range(_SERIES_TERMS, -1, -1):
-        series = series * inverse**power - 1.0 / (2 * q + n * power)
-    return np.asarray(np.where(value < _SERIES_FROM, fractions, series * inverse ** (2 * q)))
+        series = series * ratio - 1.0 / (2 * q + n * power)
+    regular[~is_inside] = series * inverse ** (2 * q)
+    return regular
 
 
 def _constant_at_zero(q: int) -> float:
@@ -187,6 +190,8 @@ def _invert(q: int, side: float, target: FloatArray) -> FloatArray:
         middle = 0.5 * (low + high)
         later = time_at(middle) < target
         low, high = np.where(later, middle, low), np.where(later, high, middle)
+        if np.all(high - low <= 2.0 * np.spacing(np.abs(middle))):
+            break
     return np.asarray(np.exp(sign * np.exp(0.5 * (low + high))))
 
 

@@ -97,7 +97,9 @@ class BalancedOrbit:
     def _within(self, panel: IndexArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         """log(v/v*) and intrinsic time at offsets that lie in the given panels."""
         psi_0, q = self.start.psi, self.start.q
-        log_power, elapsed = _advance(q, psi_0, self.offset[panel], offset, self.log_power[panel])
+        begin = self.offset[panel], self.log_power[panel]
+        log_power = _log_power_at(q, psi_0, begin[0], offset[:, None], begin[1])[:, 0]
+        elapsed = _time_until(q, psi_0, begin[0], offset, begin[1])
         log_ratio = np.log(phi_of_psi(psi_0 + offset)) - log_power / (q + 1)
         return np.asarray(log_ratio), np.asarray(self.elapsed[panel] + elapsed)
 
@@ -115,6 +117,7 @@ class BalancedOrbit:
             proposal = offset + (target - elapsed) * rate
             proposal = np.where((proposal >= low) & (proposal <= high), proposal, 0.5 * (low + high))
             settled = np.abs(proposal - offset) <= 2.0 * np.spacing(np.abs(offset) + 1e-3 * (high - low))
+            settled |= np.abs(target - elapsed) <= 2.0 * np.spacing(target)  # the time itself is rounded
             offset = proposal
             if np.all(settled):
                 break
@@ -128,7 +131,7 @@ def balanced_orbit(start: BalancedNeuron) -> BalancedOrbit:
     brings very close.
     """
     q, psi_0 = start.q, start.psi
-    offset, elapsed = [0.0], [0.0]
+    offset = [0.0]
     log_power = [(q + 1) * (np.log(start.phi) - start.log_ratio)]
     while True:
         psi = psi_0 + offset[-1]
@@ -137,26 +140,21 @@ def balanced_orbit(start: BalancedNeuron) -> BalancedOrbit:
             break
         log_distance = log_power[-1] - np.log((q + 1) * np.pi) - q * log_phi
         width = _PANEL * min(1.0, 2.0 * np.exp(min(log_distance, 0.0)))
-        step, time = _advance(
-            q, psi_0, np.array([offset[-1]]), np.array([offset[-1] + width]), np.array([log_power[-1]])
-        )
         offset.append(offset[-1] + width)
-        log_power.append(float(step[0]))
-        elapsed.append(elapsed[-1] + float(time[0]))
-    return BalancedOrbit(start, np.array(offset), np.array(log_power), np.array(elapsed))
+        power = _log_power_at(q, psi_0, np.array(offset[-2:-1]), np.array([offset[-1:]]), np.array(log_power[-1:]))
+        log_power.append(float(power[0, 0]))
+    edges, powers = np.array(offset), np.array(log_power)
+    steps = _time_until(q, psi_0, edges[:-1], edges[1:], powers[:-1])
+    return BalancedOrbit(start, edges, powers, np.concatenate([[0.0], np.cumsum(steps)]))
 
 
-def _advance(
-    q: int, psi_0: float, left: FloatArray, right: FloatArray, log_power: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """log U at the offsets `right` and the intrinsic time since `left`, from log U at `left`; all (num,)."""
+def _time_until(q: int, psi_0: float, left: FloatArray, right: FloatArray, log_power: FloatArray) -> FloatArray:
+    """Intrinsic time from the offsets `left` to `right`, from log U at `left`; all (num,)."""
     width = right - left
     middle = left[:, None] + width[:, None] * _NODES  # (num, nodes)
-    along = _log_power_at(q, psi_0, left, middle, log_power)
     phi = phi_of_psi(psi_0 + middle)
-    log_ratio = np.log(phi) - along / (q + 1)
-    time = width * ((np.pi / phi * np.exp((1 - q) * log_ratio)) @ _WEIGHTS)
-    return _log_power_at(q, psi_0, left, right[:, None], log_power)[:, 0], np.asarray(time)
+    log_ratio = np.log(phi) - _log_power_at(q, psi_0, left, middle, log_power) / (q + 1)
+    return np.asarray(width * ((np.pi / phi * np.exp((1 - q) * log_ratio)) @ _WEIGHTS))
 
 
 def _log_power_at(q: int, psi_0: float, left: FloatArray, target: FloatArray, log_power: FloatArray) -> FloatArray:
@@ -173,4 +171,5 @@ def _log_power_at(q: int, psi_0: float, left: FloatArray, target: FloatArray, lo
 
 def _log_cosh(psi: FloatArray) -> FloatArray:
     """log cosh, up to the constant log 2, without overflow."""
-    return np.asarray(np.abs(psi) + np.log1p(np.exp(-2.0 * np.abs(psi))))
+    size = np.abs(psi)
+    return np.asarray(size + np.log1p(np.exp(-2.0 * size)))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
-from reluflow.papers.lee2022.single_neuron.angle import deficit, gap_of_psi, phi_of_psi
+from reluflow.papers.lee2022.single_neuron.angle import LARGEST_EXPONENT, deficit_at
 from reluflow.papers.lee2022.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.papers.lee2022.single_neuron.balanced_trajectory import BalancedTrajectory, checked_times, linear_tail
 
@@ -26,9 +28,14 @@ def balanced_velocity(q: int, log_ratio: float, psi: float) -> tuple[float, floa
     ----------
     Lee et al. (2022), Prop. 3.6, Eqs. (9) and (10) [lee2022].
     """
-    speed = np.exp((q - 1) * log_ratio)
-    excess = np.expm1((q + 1) * log_ratio) + float(deficit(gap_of_psi(psi)))
-    return float(-speed * excess), float(speed * phi_of_psi(psi) / np.pi)
+    speed = math.exp(min((q - 1) * log_ratio, LARGEST_EXPONENT))  # a trial step may lead anywhere
+    excess = math.expm1(min((q + 1) * log_ratio, LARGEST_EXPONENT)) + deficit_at(_half_turned(-psi))
+    return -speed * excess, speed * _half_turned(psi) / math.pi
+
+
+def _half_turned(psi: float) -> float:
+    """2 arctan(exp psi): phi, and the gap of -psi."""
+    return 2.0 * math.atan(math.exp(min(psi, LARGEST_EXPONENT)))
 
 
 def balanced_flow(start: BalancedNeuron, times: ArrayLike, *, rtol: float = 1e-12) -> BalancedTrajectory:
@@ -64,10 +71,10 @@ def balanced_flow(start: BalancedNeuron, times: ArrayLike, *, rtol: float = 1e-1
     q = start.q
 
     def velocity(_: float, state: FloatArray) -> tuple[float, float]:
-        return balanced_velocity(q, state[0], state[1])
+        return balanced_velocity(q, float(state[0]), float(state[1]))
 
     def distance_to_tail(_: float, state: FloatArray) -> float:
-        return float(max(abs(state[0]) / _TAIL_RATIO, float(gap_of_psi(state[1])) / _TAIL_GAP) - 1.0)
+        return max(abs(float(state[0])) / _TAIL_RATIO, _half_turned(-float(state[1])) / _TAIL_GAP) - 1.0
 
     initial = np.array([start.log_ratio, start.psi])
     log_ratio, psi = np.empty_like(elapsed), np.empty_like(elapsed)
