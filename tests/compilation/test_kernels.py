@@ -367,7 +367,7 @@ def test_a_kernel_is_compiled_again_when_one_that_it_calls_has_changed(tmp_path,
     assert sum_in_a_new_process().startswith("15.0 found")
 
 
-def test_a_kernel_is_compiled_again_when_a_constant_of_another_file_has_changed(tmp_path):
+def test_a_kernel_is_compiled_again_when_a_constant_of_another_file_has_changed(tmp_path, sum_in_a_new_process):
     """After a change in a table of tuned constants the machine code of the old ones was run."""
     (tmp_path / "sums.py").write_text(_SUMS)
     source = "import tuning\nfrom tuning import SUMMAND\n" + _FACTORS.format(
@@ -376,8 +376,8 @@ def test_a_kernel_is_compiled_again_when_a_constant_of_another_file_has_changed(
     (tmp_path / "factors.py").write_text(source)
     for factor, summand, total in ((3.0, 0.0, "9.0"), (5.0, 0.0, "15.0"), (5.0, 1.0, "18.0")):
         (tmp_path / "tuning.py").write_text(f"FACTOR = {factor}\nSUMMAND = {summand}\n")
-        assert _sum_in_a_new_process(tmp_path) == f"{total} compiled compiled compiled"
-    assert _sum_in_a_new_process(tmp_path) == "18.0 found found found"
+        assert sum_in_a_new_process() == f"{total} compiled compiled compiled"
+    assert sum_in_a_new_process() == "18.0 found found found"
 
 
 def test_a_large_kernel_is_not_copied_into_its_callers():

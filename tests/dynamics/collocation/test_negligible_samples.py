@@ -112,7 +112,7 @@ def test_outputs_of_classes_are_those_of_all_samples(leave_out_negligible, seed)
 
 @pytest.mark.parametrize(
     "problem",
-    [of_many_sizes(1, LogisticLoss(), n=100, d=60), classes_of_many_sizes(1, n=80, d=90)],
+    [of_many_sizes(1, LogisticLoss(), n=100, d=60, m=12), classes_of_many_sizes(1, n=80, d=90, m=12)],
     ids=["one output", "classes"],
 )
 def test_steps_in_the_span_of_the_others_are_those_of_all(leave_out_negligible, problem):
