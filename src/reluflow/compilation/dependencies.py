@@ -56,6 +56,7 @@ def _constants_of(function: FunctionType) -> dict[str, str]:
     return {name: repr(value) for name, value in (constants | arrays).items()}
 
 
+@cache
 def _globals_of(function: FunctionType) -> dict[str, Any]:
     """What the global names in a function stand for, by name; of a module, the one of its names that is used."""
     found: dict[str, Any] = {}
