@@ -3,9 +3,6 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-# three workers for two cores: one of them waits for the browser most of the time
-WORKERS := -n 3
-
 # with it set, every process would translate every file again, and both workers of pytest every test
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -18,13 +15,13 @@ lab: $(VENV)/.ready-lab         ## set up and open the laboratory in the browser
 	$(BIN)/reluflow lab
 
 test: $(VENV)/.ready-test       ## set up and run the tests (the long ones excepted)
-	$(BIN)/python -m pytest -q $(WORKERS)
+	$(BIN)/python -m pytest -q -n 2
 
 test-fast: $(VENV)/.ready-test  ## the inner loop: under a minute once kernels are compiled; no browser, documents, papers, sweeps
 	$(BIN)/python -m pytest -q -n 2 -m "not slow and not thorough"
 
 test-all: $(VENV)/.ready-test   ## run every test
-	$(BIN)/python -m pytest -q $(WORKERS) -m "slow or not slow"
+	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
 
 coverage: $(VENV)/.ready-dev    ## run the tests and measure which lines they reach (machine code is not seen)
 	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=term:skip-covered --cov-report=xml
