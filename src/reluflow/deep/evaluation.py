@@ -70,7 +70,7 @@ def _features(network: Any, samples: Any) -> Any:
     return jax.vmap(network.features)(samples)
 
 
-@jax.jit  # type: ignore[untyped-decorator, unused-ignore]
+@equinox.filter_jit
 def _products(layer: Any) -> Any:
     flat = layer.reshape(layer.shape[0], -1)
     return flat @ flat.T

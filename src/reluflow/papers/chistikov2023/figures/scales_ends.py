@@ -57,15 +57,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class ScaleEnds:
-    """Measures at the end of training, over kind, size, draw (all of `every_seed`) and scale; nan where none was.
-
-    Parameters
-    ----------
-    largest, average
-        Of the angles between two neurons of J_+, in degrees.
-    nuclear, squared
-        Nuclear norm of W, squared norm of all weights.
-    """
+    """The measures of `EndOfRun` over kind, size, draw (all of `every_seed`) and scale; nan where none was trained."""
 
     largest: FloatArray
     average: FloatArray
